@@ -45,6 +45,18 @@ static double ev_or(double a, double b, double c) { return a != 0 || b != 0; }
 static double ev_xor(double a, double b, double c) { return (a != 0) != (b != 0); }
 static double ev_not(double a, double b, double c) { return a == 0; }
 static double ev_nibble(double a, double b, double c) { return (double)((int64_t)a >> ((int64_t)b & 63) & 15); }
+static double ev_bitand(double a, double b, double c) { return (double)((int64_t)a & (int64_t)b); }
+static double ev_bitor(double a, double b, double c) { return (double)((int64_t)a | (int64_t)b); }
+static double ev_bitxor(double a, double b, double c) { return (double)((int64_t)a ^ (int64_t)b); }
+static double ev_bitnot(double a, double b, double c) { return (double)~(int64_t)a; }
+static double ev_shl(double a, double b, double c) { return (double)((int64_t)a << ((int64_t)b & 63)); }
+static double ev_shr(double a, double b, double c) { return (double)((int64_t)a >> ((int64_t)b & 63)); }
+static double ev_acos(double a, double b, double c) { return acos(a); }
+static double ev_acosh(double a, double b, double c) { return acosh(a); }
+static double ev_asin(double a, double b, double c) { return asin(a); }
+static double ev_asinh(double a, double b, double c) { return asinh(a); }
+static double ev_atan(double a, double b, double c) { return atan(a); }
+static double ev_atanh(double a, double b, double c) { return atanh(a); }
 static double ev_select(double a, double b, double c) { return a != 0 ? b : c; }
 
 /* exp(x) = 2^n exp(r), |r| <= ln(2)/2; 2^n in one instruction, or in two factors so that results below the
@@ -251,6 +263,19 @@ static const struct math_row rows[FN_COUNT] = {
 	ROW(SELECT, "select", 3, ev_select, 0, "(%a ? %b : %c)", "vsel(%a, %b, %c)", .whole = "visel(%a, %b, %c)",
 	    .mask = "((%a & %b) | ((vm)~%a & %c))"),
 	ROW(NIBBLE, "nibble", 2, ev_nibble, 0, "(%a >> %b & 15)", NULL, .whole = "(%a >> %b & 15)"),
+	ROW(BITAND, "bitand", 2, ev_bitand, 0, "(%a & %b)", NULL, .whole = "(%a & %b)"),
+	ROW(BITOR, "bitor", 2, ev_bitor, 0, "(%a | %b)", NULL, .whole = "(%a | %b)"),
+	ROW(BITXOR, "bitxor", 2, ev_bitxor, 0, "(%a ^ %b)", NULL, .whole = "(%a ^ %b)"),
+	ROW(BITNOT, "bitnot", 1, ev_bitnot, 0, "(~%a)", NULL, .whole = "(~%a)"),
+	ROW(SHL, "shl", 2, ev_shl, 0, "((unsigned long)%b > 63 ? 0 : (unsigned long)%a << %b)", NULL),
+	ROW(SHR, "shr", 2, ev_shr, 0,
+	    "((unsigned long)%b > 63 ? -(unsigned long)(%a < 0) : %a < 0 ? ~(~(unsigned long)%a >> %b) : (unsigned long)%a >> %b)", NULL),
+	ROW(ACOS, "acos", 1, ev_acos, 1.5, "acos%f(%a)", "vacos(%a)", LANE_BY_LANE("vacos", "acosf")),
+	ROW(ACOSH, "acosh", 1, ev_acosh, 3, "acosh%f(%a)", "vacosh(%a)", LANE_BY_LANE("vacosh", "acoshf")),
+	ROW(ASIN, "asin", 1, ev_asin, 1.5, "asin%f(%a)", "vasin(%a)", LANE_BY_LANE("vasin", "asinf")),
+	ROW(ASINH, "asinh", 1, ev_asinh, 3, "asinh%f(%a)", "vasinh(%a)", LANE_BY_LANE("vasinh", "asinhf")),
+	ROW(ATAN, "atan", 1, ev_atan, 1.5, "atan%f(%a)", "vatan(%a)", LANE_BY_LANE("vatan", "atanf")),
+	ROW(ATANH, "atanh", 1, ev_atanh, 3, "atanh%f(%a)", "vatanh(%a)", LANE_BY_LANE("vatanh", "atanhf")),
 #undef ROW
 };
 
@@ -286,7 +311,7 @@ bool math_in_lanes(enum math_fn f, enum dtype t)
 	const struct math_row *r = math_row(f);
 
 	switch (math_lanes(t)) {
-	case LANE_FLOAT: return f < FN_AND || f == FN_SELECT;
+	case LANE_FLOAT: return r->vector && (f < FN_AND || f > FN_NOT);
 	case LANE_INT: return r->whole != NULL;
 	case LANE_BOOL: return r->mask != NULL;
 	default: return false;
@@ -377,6 +402,12 @@ static int64_t int_value(enum math_fn f, enum dtype t, int64_t a, int64_t b)
 	case FN_XOR: return !a != !b;
 	case FN_NOT: return !a;
 	case FN_NIBBLE: return a >> (b & 63) & 15;
+	case FN_BITAND: return a & b;
+	case FN_BITOR: return a | b;
+	case FN_BITXOR: return a ^ b;
+	case FN_BITNOT: return ~a;
+	case FN_SHL: return (uint64_t)b > 63 ? 0 : (int64_t)((uint64_t)a << b);
+	case FN_SHR: return (uint64_t)b > 63 ? -(int64_t)(sign && a < 0) : sign ? a >> b : (int64_t)((uint64_t)a >> b);
 	default: break;
 	}
 	double x = sign ? (double)a : (double)(uint64_t)a, y = sign ? (double)b : (double)(uint64_t)b;

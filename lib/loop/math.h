@@ -7,7 +7,8 @@
 #include "graph/types.h"
 
 /* X(id, "name", arity). Comparisons and logic give bool; select(c, a, b); round is to nearest even; max and min hand
- * on NaN; max2 and min2 are their second operand where either is NaN. nibble(a, b), of integers: the four bits of a from bit b on. */
+ * on NaN; max2 and min2 are their second operand where either is NaN. nibble(a, b), of integers: the four bits of a from bit b on.
+ * Of integers, too: bits, shl and shr; they shift by any number, taken as unsigned: beyond 63 nothing is left but the sign. */
 /* clang-format off */
 #define MATH_FNS(X) \
 	X(ADD, "add", 2) X(SUB, "sub", 2) X(MUL, "mul", 2) X(DIV, "div", 2) \
@@ -19,7 +20,9 @@
 	X(FLOOR, "floor", 1) X(CEIL, "ceil", 1) X(ROUND, "round", 1) X(SIGN, "sign", 1) \
 	X(EQ, "eq", 2) X(NE, "ne", 2) X(LT, "lt", 2) X(LE, "le", 2) X(GT, "gt", 2) X(GE, "ge", 2) \
 	X(AND, "and", 2) X(OR, "or", 2) X(XOR, "xor", 2) X(NOT, "not", 1) X(SELECT, "select", 3) \
-	X(NIBBLE, "nibble", 2)
+	X(NIBBLE, "nibble", 2) X(BITAND, "bitand", 2) X(BITOR, "bitor", 2) X(BITXOR, "bitxor", 2) X(BITNOT, "bitnot", 1) \
+	X(SHL, "shl", 2) X(SHR, "shr", 2) \
+	X(ACOS, "acos", 1) X(ACOSH, "acosh", 1) X(ASIN, "asin", 1) X(ASINH, "asinh", 1) X(ATAN, "atan", 1) X(ATANH, "atanh", 1)
 /* clang-format on */
 
 enum math_fn {

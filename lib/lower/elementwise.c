@@ -228,12 +228,28 @@ static ex_id is_inf(struct lower *L, const ex_id *a)
 	return low_fnc(L, FN_EQ, x, plus ? INFINITY : -INFINITY);
 }
 
+static ex_id bit_shift(struct lower *L, const ex_id *a)
+{
+	return low_fn2(L, strcmp(attr_s(L->n, "direction"), "LEFT") ? FN_SHR : FN_SHL, a[0], a[1]);
+}
+
 static ex_id identity(struct lower *L, const ex_id *a) { return a[0]; }
 
 const struct lower_row lower_elementwise[] = {
 	{OP_Abs, .fn = FN_ABS},
+	{OP_Acos, .fn = FN_ACOS},
+	{OP_Acosh, .fn = FN_ACOSH},
 	{OP_Add, .fn = FN_ADD},
 	{OP_And, .fn = FN_AND},
+	{OP_Asin, .fn = FN_ASIN},
+	{OP_Asinh, .fn = FN_ASINH},
+	{OP_Atan, .fn = FN_ATAN},
+	{OP_Atanh, .fn = FN_ATANH},
+	{OP_BitShift, .map = bit_shift},
+	{OP_BitwiseAnd, .fn = FN_BITAND},
+	{OP_BitwiseNot, .fn = FN_BITNOT},
+	{OP_BitwiseOr, .fn = FN_BITOR},
+	{OP_BitwiseXor, .fn = FN_BITXOR},
 	{OP_Cast, cast_stages},
 	{OP_CastLike, cast_stages},
 	{OP_Ceil, .fn = FN_CEIL},
