@@ -10,7 +10,7 @@ TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int6
          "u8": np.uint8, "bool": np.bool_}
 
 
-ABI = 5  # that of the structures below, lib/runner/model_abi.h
+ABI = 6  # that of the structures below, lib/runner/model_abi.h
 
 
 class Tensor(c.Structure):
@@ -34,7 +34,9 @@ class Table(c.Structure):
                 ("open", c.CFUNCTYPE(c.c_void_p, c.c_char_p, c.c_void_p)),
                 ("run", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p, c.c_void_p)),
                 ("run_timed", c.c_void_p), ("preset", c.c_void_p), ("close", c.c_void_p),
-                ("error", c.CFUNCTYPE(c.c_char_p)), ("run_values", c.c_void_p), ("verify", c.c_void_p)]
+                ("error", c.CFUNCTYPE(c.c_char_p)), ("run_values", c.c_void_p),
+                ("num_states", c.c_int), ("states", c.c_void_p), ("reset", c.c_void_p),
+                ("save", c.c_void_p), ("load", c.c_void_p), ("verify", c.c_void_p)]
 
 
 class Model:

@@ -89,6 +89,10 @@ else
 		pass_over torch.sh 'no python with torch and torchvision'
 fi
 
+known=$(sed -n 's/^ABI = \([0-9]*\) .*/\1/p' bench/native.py)
+[ -n "$known" ] && grep -q "HONE_MODEL_ABI = $known }" lib/runner/model_abi.h
+ok $? "native.py knows the interface of libraries"
+
 for what in bench/*.c bench/*.sh bench/*.py; do
 	case $ran in *" ${what#bench/} "*) continue ;; esac
 	case ${what#bench/} in find.sh | native.py | quantisers.py) continue ;; esac # are read by others
