@@ -249,8 +249,8 @@ ex_id ex_call(struct loop_prog *p, int fn, ex_id a, ex_id b, ex_id c); /* unused
 ex_id ex_cast(struct loop_prog *p, enum dtype t, ex_id a);
 ex_id ex_guard(struct loop_prog *p, int n, const poly *conds, ex_id yes, ex_id no);
 
-/* A parameter; its value stays in [lo, hi] (POLY_INF: no bound). */
-poly prog_param(struct loop_prog *p, sym name, int64_t lo, int64_t hi);
+/* A parameter; its value stays in [lo, hi] (POLY_INF: no bound) and is a multiple of the divisor. */
+poly prog_param(struct loop_prog *p, sym name, int64_t lo, int64_t hi, int64_t divisor);
 /* Fills q, which has parameters and nothing else, with what the n programs p are for the parameters' values at[i]: they differ in numbers
  * alone, and each of these is c*f + d, where f is a product of at most three of the forms (polynomials of q in the parameters). Collapsed
  * programs, built or not; q is not. NULL, or why it cannot be ("axis m of mm is 3, 5 and 8"). */
@@ -268,7 +268,8 @@ bool prog_same(struct loop_prog *p, poly e);
 void prog_values(struct loop_prog *p, int64_t *env);
 /* e for the values of the parameters. */
 int64_t prog_value(struct loop_prog *p, poly e);
-/* Bytes of workspace for those values. */
+/* Bytes of workspace for those values; -1: more than any memory has. */
+static const int64_t WORKSPACE_MAX = 1ll << 47;
 int64_t prog_workspace(struct loop_prog *p);
 
 /* Before prog_start: axes that every access runs over together become one, dims and axes of one step vanish. Buffers

@@ -82,9 +82,14 @@ static void find_unrolled(struct loop_prog *p, nest_id id, void *arg)
 		s->lanes = n->len && !inner.unrolled && (!s->lanes || s->lanes == n->step) ? n->step : -1;
 }
 
-/* e, which is in [0, most] and not above `end`, as a variable: it keeps its range in what is made of it. */
+/* e, which is in [least, most] and not above `end`, as a variable: it keeps its range in what is made of it. */
 static poly rest_of(struct loop_prog *p, sym name, poly e, int64_t least, int64_t most, poly end)
 {
+	int64_t lo, hi;
+
+	poly_range(p->P, e, &lo, &hi);
+	least = lo > least ? lo : least;
+	most = hi < most ? hi : most;
 	if (poly_is_const(p->P, e, NULL) || poly_is_var(p->P, e) || !prog_fixed(p, e) || p->rests.n == RESTS_MAX)
 		return e;
 	for (size_t i = 0; i < p->rests.n; i++)
@@ -132,12 +137,15 @@ void copy_tiles(struct copy *c, nest_id from, nest_id seq, uint32_t team)
 	struct polys *P = p->P;
 	poly elems = copy_sub(c, lnest(p, from)->elems);
 	int64_t f = lnest(p, from)->step, lo, hi;
+	struct sized s = {lnest(p, from)->len};
+	nest_walk(p, nest_body(p, from), find_unrolled, &s);
+	bool exact = s.unrolled && !(s.lanes > 0 && s.lanes < f);
 	poly full = poly_floordiv(P, elems, f), fewer = poly_floordiv(P, poly_addc(P, elems, -1), f);
-	if (!poly_is_const(P, full, NULL) && poly_is_const(P, fewer, NULL))
+	bool whole = !exact && !poly_is_const(P, full, NULL) && poly_is_const(P, fewer, NULL);
+	if (whole)
 		full = fewer; /* what is left may be a whole tile, but there is something */
 	poly end = poly_mulc(P, full, f), left = poly_sub(P, elems, end);
 	struct tiles t = {.begin = poly_const(P, 0), .len = poly_const(P, f)};
-	struct sized s = {lnest(p, from)->len};
 
 	copy_piece(c, from, poly_const(P, 0), full, seq, team, &t);
 	poly_range(P, left, &lo, &hi);
@@ -145,14 +153,13 @@ void copy_tiles(struct copy *c, nest_id from, nest_id seq, uint32_t team)
 		return;
 	enum { EXACT = 8 };
 	sym name = intern_printf("%s.left", sym_str(lnest(p, from)->name));
-	left = rest_of(p, name, left, 0, f - 1, poly_sub(P, elems, end));
-	nest_walk(p, nest_body(p, from), find_unrolled, &s);
+	left = rest_of(p, name, left, whole, whole ? f : f - 1, poly_sub(P, elems, end));
 	if (!s.unrolled || lo == hi) {
 		t = (struct tiles){end, left, poly_addc(P, left, -1)};
 		copy_piece(c, from, full, poly_min(P, poly_const(P, 1), left), seq, team, &t);
 		return;
 	}
-	if (s.lanes > 0 && s.lanes < f) {
+	if (!exact) {
 		copy_vectors(c, from, seq, team, &(struct left){full, end, left, name}, s.lanes);
 		return;
 	}

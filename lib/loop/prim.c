@@ -117,7 +117,7 @@ static void make_tiles(struct loop_prog *p, nest_id id, poly elems, int64_t step
 	int64_t last = hi == POLY_INF ? hi : hi > step ? (hi - 1) / step * step : 0;
 	struct nest *n = lnest(p, id);
 	n->var = poly_var_new(p->P, n->name, 0, last, step);
-	n->len = poly_var_new(p->P, n->name, 1, step, 1);
+	n->len = poly_var_new(p->P, n->name, 1, hi > 0 && hi < step ? hi : step, 1);
 	n->step = step;
 	n->elems = elems;
 	n->extent = poly_ceildiv(p->P, elems, step);

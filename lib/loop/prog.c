@@ -148,9 +148,9 @@ int stage_scan_axis(const struct stage *s)
 
 /* ---- parameters ---- */
 
-poly prog_param(struct loop_prog *p, sym name, int64_t lo, int64_t hi)
+poly prog_param(struct loop_prog *p, sym name, int64_t lo, int64_t hi, int64_t divisor)
 {
-	poly_var v = poly_var_new(p->P, name, lo, hi, 1);
+	poly_var v = poly_var_new(p->P, name, lo, hi, divisor);
 
 	if (p->params.n == LOOP_PARAMS_MAX)
 		BUG("more than %d parameters", LOOP_PARAMS_MAX);
@@ -172,13 +172,24 @@ poly buf_size(struct loop_prog *p, buf_id b, int d)
 
 poly axis_size(struct loop_prog *p, const struct axis *x) { return x->size != POLY_UNKNOWN ? x->size : poly_const(p->P, x->extent); }
 
+static bool follows_from_params(struct loop_prog *p, poly_var v)
+{
+	bool does = false;
+
+	for (size_t i = 0; i < p->params.n && !does; i++)
+		does = p->params.a[i].var == v;
+	for (size_t i = 0; i < p->rests.n && !does; i++)
+		does = p->rests.a[i].var == v;
+	return does;
+}
+
 bool prog_fixed(struct loop_prog *p, poly e)
 {
-	for (size_t i = 0; i < p->rests.n; i++)
-		e = poly_subst(p->P, e, p->rests.a[i].var, poly_const(p->P, 0));
-	for (size_t i = 0; i < p->params.n; i++)
-		e = poly_subst(p->P, e, p->params.a[i].var, poly_const(p->P, p->params.a[i].value));
-	return poly_is_const(p->P, e, NULL);
+	bool fixed = e != POLY_UNKNOWN;
+
+	for (poly_var v = 1; v <= poly_nvars(p->P) && fixed; v++)
+		fixed = !poly_uses(p->P, e, v) || follows_from_params(p, v);
+	return fixed;
 }
 
 bool prog_same(struct loop_prog *p, poly e)
@@ -210,7 +221,18 @@ int64_t prog_value(struct loop_prog *p, poly e)
 	return v;
 }
 
-int64_t prog_workspace(struct loop_prog *p) { return p->params.n ? prog_value(p, p->workspace_of) : p->workspace; }
+int64_t prog_workspace(struct loop_prog *p)
+{
+	int64_t lo, bytes = p->workspace;
+
+	if (p->params.n) {
+		int64_t *env = xcalloc(poly_nvars(p->P) + 2, sizeof *env);
+		prog_values(p, env);
+		poly_range_in(p->P, p->workspace_of, env, env, &lo, &bytes); /* does not wrap */
+		free(env);
+	}
+	return bytes < 0 || bytes > WORKSPACE_MAX ? -1 : bytes;
+}
 
 static void whole_axes(struct loop_prog *p, stage_id s, poly *lo, poly *extent)
 {

@@ -201,7 +201,7 @@ static struct loop_prog *unify(const struct group *g, int n, struct loop_prog *c
 	for (int k = 0; k < g->n; k++) {
 		int64_t lo, hi;
 		poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
-		prog_param(q, poly_var_name(g->m->dims, g->symbol[k]), lo < 0 ? 0 : lo, hi);
+		prog_param(q, poly_var_name(g->m->dims, g->symbol[k]), lo < 0 ? 0 : lo, hi, poly_var_divisor(g->m->dims, g->symbol[k]));
 	}
 	*why = prog_unify(q, n, p, at, forms_of(g, q, form, SIZES_MAX), form);
 	if (!*why) {
