@@ -3,14 +3,14 @@
  *
  * The box is a product of intervals, so each dim is checked alone: for all values of the loops at or around l, run the loops inside
  * l that its index depends on, and mark what they write of the interval. All must be marked, and nothing outside. This needs
- * that no loop serves two dims and no guard mixes them; what is too long to run (STEPS_MAX) counts as not covered.
+ * that no loop serves two dims and no guard mixes them; what is too long to run counts as not covered.
  *
- * Where the interval depends on parameters, it is run for their first values: loops over tiles do the same for every multiple of
- * the tile and what is left of it, so those tell of all. */
+ * Where the interval depends on parameters, it is run for their first values, until all that depends on them is longer than two periods
+ * (all tiles and divisors fit into one) and all constants: from there on a longer one is the same with a whole period more. */
 #include <string.h>
 #include "loop/nest.h"
 
-enum { STEPS_MAX = 1 << 18, VALUES_MAX = 48 /* of a parameter */ };
+enum { STEPS_MAX = 1 << 18, VARYING_MAX = 1 << 21 /* of all values of parameters together */ };
 
 struct exact {
 	struct loop_prog *p;
@@ -27,7 +27,8 @@ struct exact {
 	int64_t *env;         /* value of each variable */
 	int64_t first, count; /* the interval for the outer loops' values */
 	bool *seen;           /* elements of it that are written */
-	int64_t steps;        /* so far */
+	int64_t steps, most;  /* so far; at most */
+	int64_t enough;       /* where longer ones are the same with a period more */
 	bool good;
 };
 
@@ -69,7 +70,7 @@ static void go_box(struct exact *x)
 	if (x->count < 0)
 		x->count = 0;
 	x->steps += x->count;
-	if (x->steps > STEPS_MAX) {
+	if (x->steps > x->most) {
 		x->good = false;
 		return;
 	}
@@ -105,7 +106,7 @@ static void go(struct exact *x, int depth)
 	const struct nest *n = lnest(x->p, x->loop[depth]);
 	int64_t extent = poly_eval(x->p->P, n->extent, x->env);
 	for (int64_t i = 0; i < extent && x->good; i++) {
-		if (++x->steps > STEPS_MAX)
+		if (++x->steps > x->most)
 			x->good = false;
 		x->env[n->var] = i;
 		if (n->len) {
@@ -117,42 +118,136 @@ static void go(struct exact *x, int depth)
 	}
 }
 
-/* Steps of the largest tile that the loops of this dim make: beyond two of them nothing is new. */
-static int64_t values_tried(struct exact *x)
-{
-	int64_t n = 1;
+/* ---- parameters ---- */
 
-	for (int i = 0; i < x->nloops; i++)
-		if (x->used[i] && lnest(x->p, x->loop[i])->step > n)
-			n = lnest(x->p, x->loop[i])->step;
-	return 2 * n + 1 < VALUES_MAX ? 2 * n + 1 : VALUES_MAX;
+/* The least common multiple; VARYING_MAX if that is less. */
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+	int64_t n = a;
+
+	while (n % b && n < VARYING_MAX)
+		n += a;
+	return n < VARYING_MAX ? n : VARYING_MAX;
 }
 
+/* Takes into period the divisors in e; returns the sum of its constants. */
+static int64_t study(struct polys *P, poly e, int64_t *period)
+{
+	int64_t constants = 0;
+	const uint32_t *atoms;
+
+	for (int i = 0, n; i < poly_nterms(P, e) && constants < VARYING_MAX; i++) {
+		int64_t c = poly_term(P, e, i, &n, &atoms);
+		constants += n ? 0 : c < -VARYING_MAX || c > VARYING_MAX ? VARYING_MAX : c < 0 ? -c : c;
+		for (int k = 0; k < n; k++) {
+			struct poly_atom a = *poly_atom(P, atoms[k]);
+			if (a.kind == POLY_VAR)
+				continue;
+			constants += study(P, a.a, period) + (a.kind == POLY_FLOOR ? 0 : study(P, a.b, period));
+			*period = a.kind == POLY_FLOOR ? common_multiple(*period, a.c) : *period;
+		}
+	}
+	return constants;
+}
+
+/* The length of which on nothing is new. */
+static int64_t find_enough(struct exact *x)
+{
+	struct polys *P = x->p->P;
+	int64_t period = 1, constants = study(P, x->lo, &period) + study(P, x->extent, &period);
+
+	constants += study(P, x->block->bind[x->dim], &period);
+	for (int i = 0; i < x->nguard; i++)
+		constants += study(P, x->guard[i], &period);
+	for (int i = 0; i < x->nloops; i++) {
+		const struct nest *n = lnest(x->p, x->loop[i]);
+		if (!x->used[i])
+			continue;
+		constants += study(P, n->step ? n->elems : n->extent, &period);
+		period = n->step ? common_multiple(period, n->step) : period;
+	}
+	return 2 * period + constants + 1;
+}
+
+/* What of the dim's loops and interval is e, for number i? false: there are no more. */
+static bool length(struct exact *x, int i, poly *e)
+{
+	if (i > x->nloops)
+		return false;
+	*e = x->extent;
+	if (i < x->nloops) {
+		const struct nest *n = lnest(x->p, x->loop[i]);
+		*e = !x->used[i] ? poly_const(x->p->P, 0) : n->step ? n->elems : n->extent;
+	}
+	return true;
+}
+
+/* Do the dim's loops and interval depend on parameter v? */
 static bool uses_parameter(struct exact *x, poly_var v)
 {
-	bool used = poly_uses(x->p->P, x->lo, v) || poly_uses(x->p->P, x->extent, v);
+	bool used = poly_uses(x->p->P, x->lo, v) || poly_uses(x->p->P, x->block->bind[x->dim], v);
+	poly e;
 
-	for (int i = 0; i < x->nloops && !used; i++)
-		used = x->used[i] && poly_uses(x->p->P, lnest(x->p, x->loop[i])->extent, v);
+	for (int i = 0; i < x->nguard; i++)
+		used |= poly_uses(x->p->P, x->guard[i], v);
+	for (int i = 0; length(x, i, &e); i++)
+		used |= poly_uses(x->p->P, e, v);
 	return used;
 }
 
-/* All values of parameter number k and those behind it that the dim depends on. */
+/* Is all that grows with v so long that longer ones are no other? */
+static bool long_enough(struct exact *x, poly_var v)
+{
+	bool any = false;
+	poly e;
+
+	for (int i = 0; length(x, i, &e); i++) {
+		if (!poly_uses(x->p->P, e, v))
+			continue;
+		if (!prog_fixed(x->p, e) || poly_eval(x->p->P, e, x->env) < x->enough)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* Values of v: from *lo to *hi by the step that is returned. */
+static int64_t values_of(struct polys *P, poly_var v, int64_t *lo, int64_t *hi)
+{
+	int64_t step = poly_var_divisor(P, v);
+
+	poly_var_range(P, v, lo, hi);
+	*lo = (*lo + step - 1) / step * step;
+	return step;
+}
+
+/* Parameters from number k on at their least: what is long enough then is so for all values. */
+static void least_values(struct exact *x, size_t k)
+{
+	int64_t hi;
+
+	for (; k < x->p->params.n; k++)
+		values_of(x->p->P, x->p->params.a[k].var, &x->env[x->p->params.a[k].var], &hi);
+}
+
+/* The values of parameter number k and those behind it that the dim depends on. */
 static void go_values(struct exact *x, size_t k)
 {
 	int64_t lo, hi;
 
 	if (k == x->p->params.n) {
-		x->steps = 0;
 		go(x, 0);
 		return;
 	}
 	poly_var v = x->p->params.a[k].var;
-	poly_var_range(x->p->P, v, &lo, &hi);
-	int64_t n = uses_parameter(x, v) ? values_tried(x) : 1;
-	for (int64_t i = lo > 0 ? lo : 1; n-- > 0 && i <= hi && x->good; i++) {
+	bool used = uses_parameter(x, v), done = false;
+	int64_t step = values_of(x->p->P, v, &lo, &hi);
+	for (int64_t i = lo; i <= hi && x->good && !done; i += step) {
 		x->env[v] = i;
+		least_values(x, k + 1);
+		done = !used || long_enough(x, v);
 		go_values(x, k + 1);
+		x->good &= x->steps++ < x->most;
 	}
 }
 
@@ -202,6 +297,8 @@ static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent
 	if (!dim_guards(x))
 		return false;
 	x->steps = 0;
+	x->most = x->p->params.n ? VARYING_MAX : STEPS_MAX;
+	x->enough = x->p->params.n ? find_enough(x) : 0;
 	x->good = true;
 	go_values(x, 0);
 	return x->good;

@@ -357,8 +357,6 @@ const char *partition_auto(struct loop_prog *p, nest_id loop)
 /* ---- workspace ---- */
 
 enum { ALIGN = 64, STACK_MAX = 256 << 10 };
-static const int64_t WORKSPACE_MAX = 1ll << 47; /* bytes */
-
 static bool in_team(struct loop_prog *p, nest_id n)
 {
 	for (; n; n = lnest(p, n)->parent)
@@ -410,9 +408,11 @@ static const char *lay_out_varying(struct loop_prog *p, poly shared, poly end)
 
 	p->private_of = poly_sub(p->P, end, shared);
 	p->workspace_of = poly_add(p->P, shared, poly_mulc(p->P, p->private_of, p->threads > 1 ? p->threads : 1));
+	if (p->workspace_of == POLY_UNKNOWN)
+		return "the size of its workspace cannot be written down";
 	poly_range(p->P, p->private_of, &lo, &p->private);
 	poly_range(p->P, p->workspace_of, &lo, &p->workspace);
-	return p->workspace_of == POLY_UNKNOWN ? "the size of its workspace cannot be written down" : NULL;
+	return lo > WORKSPACE_MAX ? "its workspace is larger than any memory" : NULL;
 }
 
 /* The workspace: first the shared buffers, then, for each thread, its private ones. Stack buffers are only counted. */

@@ -40,6 +40,9 @@ nest_id nest_of_phase(struct loop_prog *p, stage_id s, enum block_phase phase, c
 /* Does e >= 0 follow from ranges of variables and from n polynomials that are >= 0? */
 bool prog_follows(struct loop_prog *p, poly e, int n, poly *ge);
 
+/* NULL if the rests are in the ranges of their variables and have their facts, and loops' known follow from their having an iteration. */
+const char *rests_shown(struct loop_prog *p);
+
 /* A lower (upper: an upper) bound of e over the variables of the n loops, as a polynomial in the other variables. POLY_UNKNOWN if e is not
  * affine. */
 poly bound_over(struct loop_prog *p, poly e, int n, const nest_id *loops, bool upper);

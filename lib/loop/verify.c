@@ -417,6 +417,7 @@ const char *loop_verify(struct loop_prog *p)
 	for (buf_id b = 1; b < p->bufs.n && p->legalized; b++)
 		if (lbuf(p, b)->scope == SCOPE_REGISTER && lbuf(p, b)->alloc && buf_elems(p, b) > REGISTERS_MAX)
 			return whynot(p, "register buffer %s has more than %d elements", sym_str(lbuf(p, b)->name), REGISTERS_MAX);
+	v.why = rests_shown(p);
 	v.env = xcalloc(poly_nvars(p->P) + 2, sizeof *v.env);
 	nest_walk(p, p->root, verify_one, &v);
 	free(v.env);

@@ -308,21 +308,24 @@ static const struct {
 	{"symbol n 0 inf\n", "  input x: f32[n,32]\n  input w: f32[32,48]\n  y = MatMul(x, w)\n  z = Gelu(y)\n  output z = z\n"},
 	{"symbol n 0 20\n", "  input x: f32[n,32]\n  input w: f32[32,48]\n  y = MatMul(x, w)\n  z = Gelu(y)\n  output z = z\n"},
 	{"symbol n 0 inf\n", "  input x: f32[16,n]\n  input w: f32[n,48]\n  y = MatMul(x, w)\n  output y = y\n"},
-	{"symbol n 0 inf\nsymbol k 0 inf\n", "  input x: f32[n,8]\n  input y: f32[k,8]\n  z = Concat(x, y) {axis=0}\n  t = Relu(z)\n  output t = t\n"},
+	{"symbol n 0 inf\nsymbol k 0 inf\n",
+	 "  input x: f32[n,8]\n  input y: f32[k,8]\n  z = Concat(x, y) {axis=0}\n  t = Relu(z)\n  output t = t\n"},
 	{"symbol n 0 inf\n", "  input x: f32[4,n,8]\n  a = Transpose(x) {perm=[2,1,0]}\n  output a = a\n"},
 	{"symbol n 0 inf\n", "  input x: f32[4,n]\n  a = Softmax(x) {axis=-1}\n  output a = a\n"},
 	{"symbol h 32 inf step 32\nsymbol w 32 inf step 32\n",
 	 "  input x: f32[1,3,h,w]\n  input k: f32[16,3,3,3]\n  y = Conv(x, k) {pads=[1,1,1,1] strides=[2,2]}\n  z = Relu(y)\n  output z = z\n"},
 	{"symbol n 8 64 step 8\n", "  input x: f32[n,32]\n  input w: f32[32,48]\n  y = MatMul(x, w)\n  output y = y\n"},
 	{"symbol n 0 inf step 6\n", "  input x: f32[n,5]\n  a = Relu(x)\n  output a = a\n"},
-	{"symbol h 4 40\nsymbol w 3 30\n", "  input x: f32[1,16,h,w]\n  z = MaxPool(x) {kernel_shape=[2,2] strides=[2,2]}\n  output z = z\n"},
+	{"symbol h 4 40\nsymbol w 3 30\n",
+	 "  input x: f32[1,16,h,w]\n  z = MaxPool(x) {kernel_shape=[2,2] strides=[2,2]}\n  output z = z\n"},
 };
 
 /* Tiles of eight rows, each unrolled, where there are eight rows at most. */
-static const char rows_of_eight[] = "split matmul.n 16 tail=pad\nsplit matmul.m 8 tail=balance\nreorder matmul.n.0 matmul.m.0 matmul.m.1 matmul.n.1\n"
-				    "init matmul matmul.m.0\nreorder matmul.k matmul.m.1 matmul.n.1\nafter relu matmul.m.0\nscope matmul register\n"
-				    "vector matmul.n.1\nunroll matmul.m.1\nreorder matmul.init.m matmul.init.n\nunroll matmul.init.m\n"
-				    "vector matmul.init.n\nunroll relu.m\nvector relu.n\n";
+static const char rows_of_eight[] =
+	"split matmul.n 16 tail=pad\nsplit matmul.m 8 tail=balance\nreorder matmul.n.0 matmul.m.0 matmul.m.1 matmul.n.1\n"
+	"init matmul matmul.m.0\nreorder matmul.k matmul.m.1 matmul.n.1\nafter relu matmul.m.0\nscope matmul register\n"
+	"vector matmul.n.1\nunroll matmul.m.1\nreorder matmul.init.m matmul.init.n\nunroll matmul.init.m\n"
+	"vector matmul.init.n\nunroll relu.m\nvector relu.n\n";
 
 int main(int argc, char **argv)
 {
