@@ -240,7 +240,8 @@ enum { CANONICAL_OPSET = 28 };
  * looked for are those of axes of the operands instead (`of`: which operand, without: the first). up: the last size of the row may be
  * larger. names: of the sizes, for messages.
  * Layout: the operand in another layout. Demand: its first operand; an error, which says why, unless all of the
- * second are true. Trees: scores [N, targets] of rows [N, F] by decision trees; lib/native/trees.c says how they are written. */
+ * second are true. Trees: scores [N, targets] of rows [N, F] by decision trees; lib/native/trees.c says how they are written.
+ * Coupling: probabilities [N, classes] of those [N, classes * (classes - 1) / 2] that the first of a pair i < j is right if one of both is. */
 #define HONE_OPS(X) \
 	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I trace:s workspace:I") \
 	X(PartitionedCall, 0, -1, 0, -1, PURE | CALL, "!graph:g") \
@@ -248,6 +249,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(MapIndex, 1, -1, 1, 1, PURE, "axes:I !gears:t names:S of:I up:i=0") \
 	X(Layout, 1, 1, 1, 1, PURE | MOVE, "layout:s") \
 	X(Demand, 2, 2, 1, 1, PURE, "!why:s") \
+	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \
 	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM !targets:i")
 /* clang-format on */
 #endif

@@ -1,4 +1,4 @@
-/* Trees, Demand, Unique, in plain C of their own. */
+/* Trees, Coupling, Demand, Unique, in plain C of their own. */
 #include <math.h>
 #include "op/native.h"
 #include "op/rules.h"
@@ -30,6 +30,18 @@ static double flops_trees(struct module *m, const struct node *n)
 	    !type_dims(m, &val(m, n->in[5])->type, roots))
 		return 0;
 	return (double)x[0] * (double)roots[0] * (1 + log2(1 + (double)nodes[0] / (double)(roots[0] ? roots[0] : 1)));
+}
+
+static const char *shape_coupling(struct infer *I)
+{
+	int64_t classes = attr_i(I->n, "classes");
+	dim *d = rule_dims(I, 2);
+
+	const char *why = rule_rank(I, 0) == 2 ? rule_extent(I, 0, 1, rule_const(I, classes * (classes - 1) / 2)) : NULL;
+	d[0] = rule_rank(I, 0) == 2 ? rule_dim(I, 0, 0) : POLY_UNKNOWN;
+	d[1] = rule_const(I, classes);
+	rule_out(I, 0, I->in[0].dtype, 2, d);
+	return why;
 }
 
 static const char *shape_demand(struct infer *I)
@@ -71,6 +83,7 @@ static const char *shape_unique(struct infer *I)
 }
 
 const struct op ops_trees[] = {
+	{OP_Coupling, shape_coupling, eval_native},
 	{OP_Demand, shape_demand, eval_native},
 	{OP_Trees, shape_trees, eval_native, flops_trees},
 	{OP_Unique, shape_unique, eval_native},
