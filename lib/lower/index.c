@@ -289,8 +289,8 @@ static const char *resize(struct lower *L)
 	for (int k = 0; k < rank; k++)
 		if (L->shape[0][k] > TABLE_MAX || L->out_shape[0][k] > TABLE_MAX)
 			return "an axis too long for tables of places";
-	const char *why = resize_map(L->n, rank, L->shape[0], old ? NULL : with_data(L, 1), with_data(L, scales),
-				     old ? NULL : with_data(L, sizes), &L->p->arena, a);
+	const char *why = resize_node(L->m, L->n, rank, L->shape[0], old ? NULL : with_data(L, 1), with_data(L, scales),
+				      old ? NULL : with_data(L, sizes), &L->p->arena, a);
 	if (why)
 		return why;
 	for (int k = 0; k < rank; k++) {
