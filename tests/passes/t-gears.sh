@@ -47,4 +47,63 @@ refused 64 "which sizes?" "no gears" ge-gears image.g -o out.g
 ge-gears --gears h=8,16 --gears w=4,12 image.g -o c.g && made c.g combined && run-dev combined.so --set h=16,w=12 -o y.npz &&
 	run-ref image.g --set h=16,w=12 -o r.npz && equal y.npz r.npz
 ok $? "all combinations of two symbols"
+
+# Batches between gears: where rows do not meet, zeros are added and the results cut.
+cat >batch.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol batch 1 inf
+const w = f32[6,4] [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6]
+const s = i64[2] [-1, 6]
+const t = i64[3] [-1, 2, 4]
+const one = i64[1] [1]
+graph main {
+  input x: f32[batch,2,3]
+  input y: f32[2,batch,4]
+  r = Reshape(x, @s)
+  p = MatMul(r, @w)
+  n = Softmax(p) {axis=-1}
+  u = Unsqueeze(n, @one)
+  z = Transpose(y) {perm=[1,0,2]}
+  a = Add(u, z)
+  m = ReduceMean(a, @one) {keepdims=0}
+  output a = a
+  output m = m
+  output y = y
+}
+END
+ge-load batch.txt | ge-shape -q >batch.g && ge-gears --gears batch=1,4,8 batch.g --why -o b.g 2>err && grep -q 'batch: sizes between gears are padded' err && made b.g batch
+ok $? "gears of batch"
+for n in 1 2 3 4 5 7 8; do
+	run-dev batch.so --set batch=$n -o y.npz && run-ref batch.g --set batch=$n -o r.npz && equal y.npz r.npz
+	ok $? "batch $n: the library gives the graph's numbers"
+	run-ref b.g --set batch=$n -o y.npz && equal y.npz r.npz
+	ok $? "batch $n: the evaluator, too"
+done
+refused 65 "no gear for batch=9; there are 1, 4, 8" "a batch above the largest gear" run-dev batch.so --set batch=9 -o y.npz
+ge-gears --exact --gears batch=1,4,8 batch.g -o e.g && made e.g exact
+refused 65 "no gear for batch=3; there are 1, 4, 8" "no padding, on demand" run-dev exact.so --set batch=3 -o y.npz
+
+# What looks across rows, or computes with their number.
+mixes() { # NODES WHAT
+	printf 'hone-text 1\nmodule ir=8 opset=28\nsymbol n 1 inf\nconst zero = i64[1] [0]\nconst k = i64[] [0]\nconst all = i64[1] [-1]\nconst back = i64[1] [-1]\nconst low = i64[1] [-9223372036854775807]\ngraph main {\n  input x: f32[n,3]\n  input q: f32[3,n]\n%s\n  output y = y\n}\n' "$1" >mix.txt
+	ge-load mix.txt | ge-shape -q | ge-gears --why --gears n=1,4 -o mix.g 2>err && grep -q 'sizes between gears are refused' err
+	ok $? "not padded: $2"
+}
+mixes '  y = Softmax(x) {axis=0}' "a softmax over rows"
+mixes '  y = CumSum(x, @k)' "a sum over the rows before"
+mixes '  y = ReduceMean(x, @zero)' "a mean over rows"
+mixes '  y = MatMul(q, x)' "a product that sums rows"
+mixes '  y = MatMul(x, q)' "rows times rows"
+mixes '  y = Slice(x, @back, @low, @zero, @back)' "rows in another order"
+mixes '  y = Reshape(x, @all)
+  z = Shape(x)' "an output of several elements a row"
+mixes '  s = Shape(x)
+  c = Cast(s) {to=1}
+  g = ReduceSum(c) {keepdims=0}
+  y = Mul(x, g)' "the number of rows as a factor"
+mixes '  a = Transpose(q)
+  b = Reshape(q, @all)
+  y = Add(a, x)
+  z = Relu(b)' "elements of a row that are not neighbours"
 done_testing

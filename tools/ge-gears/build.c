@@ -257,10 +257,10 @@ static bool same_gears(struct module *m, node_id index, const struct gears *g)
 }
 
 /* The last symbol whose smaller sizes can be padded. */
-static void find_padding(struct module *m, struct gears *g, int *axis, const struct pass_ctx *c)
+static void find_padding(struct module *m, struct gears *g, const struct known *known, int *axis, const struct pass_ctx *c)
 {
 	for (int i = g->n - 1; i >= 0 && !g->exact && !g->pad; i--) {
-		const char *why = rows_follow(m, g->var[i], axis);
+		const char *why = rows_follow(m, g->var[i], known, axis);
 		if (c->why)
 			warn("%s: %s%s", sym_str(g->name[i]), why ? "sizes between gears are refused: " : "sizes between gears are padded",
 			     why ? why : "");
@@ -278,11 +278,13 @@ void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c)
 		return;
 	if (there)
 		die(EX_BADUSE, "the model has other gears already");
-	infer_module(m, NULL);
+	struct known *known;
+
+	infer_module(m, &known);
 	int *axis = ARENA_ARRAY(&m->arena, int, m->values.n);
 	graph_id *branch = ARENA_ARRAY(&m->arena, graph_id, gears_count(g) + 1);
 	find_symbols(m, g);
-	find_padding(m, g, axis, c);
+	find_padding(m, g, known, axis, c);
 	for (size_t k = 0; k < gears_count(g); k++) {
 		branch[k] = branch_new(m, g, k);
 		if (c->why)

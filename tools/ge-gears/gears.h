@@ -2,6 +2,7 @@
 #ifndef HONE_GEARS_H
 #define HONE_GEARS_H
 #include "graph/pass.h"
+#include "op/op.h"
 
 enum { SYMBOLS_MAX = 16, GEARS_MAX = 4096 };
 
@@ -33,5 +34,5 @@ void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c);
 /* ---- rows.c ---- */
 /* Which axis of each value counts the samples that v says: row k of each result depends on row k of operands, and how many there are
  * changes nothing else. axis: by value, -1: it is the same for any number of samples. NULL, or why not. */
-const char *rows_follow(struct module *m, poly_var v, int *axis);
+const char *rows_follow(struct module *m, poly_var v, const struct known *known, int *axis);
 #endif
