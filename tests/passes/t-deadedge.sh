@@ -113,4 +113,45 @@ ok $? "a condition that one operand decides"
 printf 'hone-text 1\nmodule ir=10 opset=28\ngraph f {\n  input t: f32[3]\n  u = Neg(t)\n  output u = u\n}\ngraph g {\n  input t: f32[3]\n  u = Abs(t)\n  output u = u\n}\ngraph main {\n  input x: f32[3]\n  input c: bool[1,1]\n  y = If(c, x) {else_branch=graph f then_branch=graph g}\n  output y = y\n}\n' >rank.txt
 ge-load rank.txt -o rank.g && ge-shape rank.g | ge-fold | ge-deadedge -o after.g && equal rank.g after.g
 ok $? "a condition of rank 2"
+
+# --call: a branch that is taken is called. Without, calls are inlined; what only the other branch used goes, its weights too.
+cat >call.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const yes = bool[] [1]
+const two = i64[] [2]
+const w = f32[3] [1, 2, 3]
+const v = f32[3] [4, 5, 6]
+graph adds {
+  input t: f32[3]
+  u = Add(t, @w)
+  output u = u
+}
+graph muls {
+  input t: f32[3]
+  u = Mul(t, @v)
+  output u = u
+}
+graph main {
+  input x: f32[3]
+  n = Exp(x)
+  a = If(@yes, x) {else_branch=graph muls then_branch=graph adds}
+  b = hone.Case(@two, a) {branches=[graph muls, graph adds]}
+  c = hone.PartitionedCall(b) {graph=graph adds}
+  d = If(@yes, c, n) {else_branch=graph other then_branch=graph one}
+  output d = d
+}
+END
+sed -i 's/^graph main {/graph other {\n  input t: f32[3]\n  input n: f32[3]\n  u = Mul(n, @v)\n  output u = u\n}\ngraph one {\n  input t: f32[3]\n  input n: f32[3]\n  u = Neg(t)\n  output u = u\n}\n&/' call.txt
+ge-load call.txt -o call.g && ge-deadedge --call --why call.g -o called.g 2>why && ge-dump called.g >called.txt && ge-deadedge --call called.g -o again.g &&
+	same_graph called.g again.g
+ok $? "calls"
+is "$(grep -c 'hone.PartitionedCall' called.txt) $(grep -c 'If(\|Case(' called.txt) $(grep -c '^const' called.txt)" "4 0 1" "each branch is called, and the other is gone with its weights"
+grep -q 'main/a (If): its condition is known: one branch takes its place, as a call' why
+ok $? "why of calls"
+equal called.g call.g
+ok $? "the numbers of calls"
+ge-deadedge called.g -o inlined.g && ge-deadedge call.g -o direct.g && ge-dump inlined.g >inlined.txt && ! grep -q 'Call\|Exp' inlined.txt && equal inlined.g call.g &&
+	[ "$(ge-dump direct.g | grep -v '^provenance' | wc -l)" = "$(grep -vc '^provenance' inlined.txt)" ]
+ok $? "calls are inlined without --call"
 done_testing

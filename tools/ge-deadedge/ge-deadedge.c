@@ -1,7 +1,7 @@
 /* Dead edges: ways through the graph that no run takes.
  *
  * Of an If or Case of known condition the branch that is taken stands in its place; the same where all branches are
- * equal. A result that every branch hands on from the same operand is that operand. A Loop that makes no step is its
+ * equal, and of the body of a PartitionedCall; or, if so asked for, a branch is called where it was taken. A result that every branch hands on from the same operand is that operand. A Loop that makes no step is its
  * initial state, one that makes a single step is its body. State that no step changes becomes a value that the body reads.
  *
  * One round: infer shapes, so that what follows from them is known; walk each graph, callers first, and write its
@@ -10,6 +10,9 @@
 #include <string.h>
 #include "deadedge.h"
 #include "graph/bodies.h"
+
+enum { OPT_CALL = 1000 };
+static bool calls; /* --call */
 
 enum { COPIES_MAX = 1000000 }; /* nodes: a body that many nodes share is copied for each */
 
@@ -156,6 +159,33 @@ static void say_kept(struct round *r)
 	vec_free(&order);
 }
 
+/* The node becomes a call of body, with the operands behind the first. */
+static void call_branch(struct round *r, node_id id, graph_id body)
+{
+	struct node *n = node(r->m, id);
+
+	n->op = OP_PartitionedCall;
+	n->in++;
+	n->nin--;
+	n->nattr = 0;
+	attr_set_graph(r->m, id, "graph", body);
+	r->changed = true;
+}
+
+/* A PartitionedCall. False: it stays. */
+static bool call(struct round *r, node_id id)
+{
+	const struct node n = *node(r->m, id);
+	graph_id body = attr_graph(&n, "graph");
+
+	if (calls || !body)
+		return kept(r, id, "calls are kept");
+	if (!put_body(r, n.graph, body, n.nin, n.in, n.nout, n.out))
+		return kept(r, id, "the copies of its bodies are too many");
+	pass_why(r->c, r->m, id, "its body takes its place");
+	return true;
+}
+
 /* An If or Case. False: it stays. */
 static bool branch(struct round *r, node_id id)
 {
@@ -164,6 +194,11 @@ static bool branch(struct round *r, node_id id)
 	graph_id taken = taken_branch(r, &n, &why);
 	bool fits = !taken || passes_unchanged(r->m, &n, taken);
 
+	if (taken && fits && calls && graph(r->m, taken)->out.n == n.nout) {
+		pass_why(r->c, r->m, id, "%s, as a call", why);
+		call_branch(r, id, taken);
+		return false;
+	}
 	if (taken && fits && put_body(r, n.graph, taken, n.nin - 1, n.in + 1, n.nout, n.out)) {
 		pass_why(r->c, r->m, id, "%s", why);
 		return true;
@@ -191,7 +226,10 @@ static void rewrite_graph(struct round *r, graph_id g, bool *named)
 	r->order.nodes.n = 0;
 	for (size_t i = 0; i < old.n; i++) {
 		enum opcode op = node(m, old.a[i])->op;
-		bool gone = op == OP_If || op == OP_Case ? branch(r, old.a[i]) : op == OP_Loop ? loop(r, old.a[i]) : false;
+		bool gone = op == OP_If || op == OP_Case ? branch(r, old.a[i])
+			    : op == OP_Loop              ? loop(r, old.a[i])
+			    : op == OP_PartitionedCall   ? call(r, old.a[i])
+							 : false;
 		if (!gone)
 			vec_push(&r->order.nodes, old.a[i]);
 		r->changed = r->changed || gone;
@@ -279,7 +317,7 @@ static void find_dead(struct module *m, const bool *keep, size_t nkeep, bool *de
 }
 
 /* needs: nothing. keeps: inputs and outputs, ONNX's operators, nodes that were unused before. leaves: no branch or
- * loop whose course is known, and nothing that only the ways not taken used. */
+ * loop whose course is known, calls only with --call, and nothing that only the ways not taken used. */
 static void deadedge(struct module *m, const struct pass_ctx *c)
 {
 	struct round r = {.m = m, .c = c};
@@ -306,6 +344,17 @@ static void deadedge(struct module *m, const struct pass_ctx *c)
 	vec_free(&r.fwd);
 }
 
+static error_t option(int key, char *arg)
+{
+	calls |= key == OPT_CALL;
+	return key == OPT_CALL ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp_option options[] = {
+	{"call", OPT_CALL, 0, 0, "call the branch that is taken (PartitionedCall), and keep calls"},
+	{0},
+};
+
 static const struct pass pass = {
 	.run = deadedge,
 	.contract = "Infers shapes itself. Keeps ONNX operators. Leaves no If, Case or Loop whose course is known.",
@@ -315,4 +364,6 @@ const struct tool tool = {
 	.name = "ge-deadedge",
 	.summary = "Put the branch that is taken in the place of an If whose condition is known.",
 	PASS_TOOL(pass),
+	.options = options,
+	.option = option,
 };
