@@ -39,11 +39,19 @@ struct slices slices_of(struct module *m, val_id v, int64_t axis)
 
 /* ---- can it be run as steps? ---- */
 
-/* A tensor of numbers of a known size, in row-major order. */
-static bool is_plain(struct module *m, val_id v)
+/* A tensor of numbers in row-major order. */
+static bool is_tensor(struct module *m, val_id v)
 {
 	const struct type *t = &val(m, v)->type;
-	return !t->other && dtype_size(t->dtype) && type_static(m, t) && !t->layout;
+	return !t->other && dtype_size(t->dtype) && !t->layout;
+}
+
+/* The same of a known size. */
+static bool is_plain(struct module *m, val_id v) { return is_tensor(m, v) && type_static(m, &val(m, v)->type); }
+
+static bool same_type(struct module *m, val_id a, val_id b)
+{
+	return is_tensor(m, a) && is_tensor(m, b) && val(m, a)->type.dtype == val(m, b)->type.dtype;
 }
 
 static bool same_bytes(struct module *m, val_id a, val_id b)
@@ -55,32 +63,31 @@ static bool node_is_step(struct module *m, const struct node *n)
 {
 	if (n->op == OP_Fused)
 		return true;
-	if (n->op == OP_OTHER || lower_has(n->op))
+	if (n->op == OP_OTHER || (lower_has(n->op) && !node_varies(m, n)))
 		return node_is_view(m, n);
-	for (uint32_t k = 0; k < n->nout; k++)
-		if (n->out[k] && !is_plain(m, n->out[k]))
-			return false;
 	return !op_unable(m, n);
 }
 
-/* All values of a graph are tensors of known sizes, and all its nodes can be steps. */
+/* All values of a graph are tensors, and all its nodes can be steps. */
 static bool graph_is_steps(struct module *m, graph_id g)
 {
 	const struct graph *x = graph(m, g);
 
 	for (size_t i = 0; i < x->in.n; i++)
-		if (!is_plain(m, x->in.a[i]))
+		if (!is_tensor(m, x->in.a[i]))
 			return false;
 	for (size_t i = 0; i < x->nodes.n; i++) {
 		const struct node *n = node(m, x->nodes.a[i]);
-		for (uint32_t k = 0; k < n->nout; k++)
-			if (n->out[k] && (val(m, n->out[k])->type.other || !type_static(m, &val(m, n->out[k])->type)))
+		for (uint32_t k = 0; k < n->nout; k++) {
+			const struct type *t = n->out[k] ? &val(m, n->out[k])->type : NULL;
+			if (t && (t->other || !dtype_size(t->dtype) || (t->layout && !type_static(m, t))))
 				return false;
+		}
 		if (!node_is_step(m, n))
 			return false;
 	}
 	for (size_t i = 0; i < x->out.n; i++)
-		if (!is_plain(m, x->out.a[i]))
+		if (!is_tensor(m, x->out.a[i]))
 			return false;
 	return true;
 }
@@ -155,9 +162,6 @@ static bool loop_fits(struct module *m, const struct node *n, graph_id g)
 
 	if (n->nin < (uint64_t)l.head + l.nscanned + l.ncaptured || n->nout < l.ncarried || b->in.n != n->nin || b->out.n != n->nout + loop)
 		return false;
-	if (loop && ((n->in[0] && !scalar_of(m, n->in[0], DT_I64)) || (n->in[1] && !scalar_of(m, n->in[1], DT_BOOL)) ||
-		     !scalar_of(m, b->in.a[0], DT_I64) || !scalar_of(m, b->in.a[1], DT_BOOL) || !scalar_of(m, b->out.a[0], DT_BOOL)))
-		return false;
 	for (uint32_t i = l.head; i < n->nin; i++) {
 		uint32_t scanned = i - l.head - l.ncarried;
 		bool slice = i >= l.head + l.ncarried && scanned < l.nscanned;
@@ -182,21 +186,110 @@ static bool loop_fits(struct module *m, const struct node *n, graph_id g)
 	return loop || steps >= 0;
 }
 
-static bool operator_fits(struct module *m, const struct node *n, graph_id body)
+/* Of what chooses or counts: an operand of one number. */
+static bool head_fits(struct module *m, const struct node *n)
 {
-	const struct type *t;
+	const struct type *t = n->nin && n->in[0] ? &val(m, n->in[0])->type : NULL;
 
 	switch (node_body_use(n)) {
-	case BODY_IF: return n->in[0] && scalar_of(m, n->in[0], DT_BOOL) && body_fits(m, n, body, 1);
-	case BODY_CASE:
-		t = n->in[0] ? &val(m, n->in[0])->type : NULL;
-		return t && (t->dtype == DT_I64 || t->dtype == DT_I32) && scalar_of(m, n->in[0], t->dtype) &&
-		       (attr_find(n, "fit") ? fitted_fits(m, n, body) : body_fits(m, n, body, 1));
+	case BODY_IF: return t && scalar_of(m, n->in[0], DT_BOOL);
+	case BODY_CASE: return t && (t->dtype == DT_I64 || t->dtype == DT_I32) && scalar_of(m, n->in[0], t->dtype);
+	case BODY_LOOP: return n->nin >= 2 && (!t || scalar_of(m, n->in[0], DT_I64)) && (!n->in[1] || scalar_of(m, n->in[1], DT_BOOL));
+	default: return true;
+	}
+}
+
+static bool operator_fits(struct module *m, const struct node *n, graph_id body)
+{
+	switch (node_body_use(n)) {
+	case BODY_IF:
+	case BODY_CASE: return attr_find(n, "fit") ? fitted_fits(m, n, body) : body_fits(m, n, body, 1);
 	case BODY_CALL: return body_fits(m, n, body, 0);
 	case BODY_LOOP:
 	case BODY_SCAN: return loop_fits(m, n, body);
 	default: return false;
 	}
+}
+
+/* ---- values of any size ---- */
+
+/* body_fits without sizes, which a run compares. */
+static bool body_takes(struct module *m, const struct node *n, graph_id g, uint32_t first)
+{
+	const struct graph *b = graph(m, g);
+
+	if (b->in.n != n->nin - first || b->out.n != n->nout)
+		return false;
+	for (uint32_t i = first; i < n->nin; i++)
+		if (!n->in[i] || !same_type(m, n->in[i], b->in.a[i - first]))
+			return false;
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (n->out[k] && !same_type(m, n->out[k], b->out.a[k]))
+			return false;
+	return true;
+}
+
+/* loop_fits without sizes. */
+static bool loop_takes(struct module *m, const struct node *n, graph_id g)
+{
+	const struct graph *b = graph(m, g);
+	struct looping l = node_looping(n);
+	bool loop = node_body_use(n) == BODY_LOOP;
+
+	if (n->nin < (uint64_t)l.head + l.nscanned + l.ncaptured || n->nout < l.ncarried || b->in.n != n->nin || b->out.n != n->nout + loop)
+		return false;
+	if (loop ? !scalar_of(m, b->in.a[0], DT_I64) || !scalar_of(m, b->in.a[1], DT_BOOL) || !scalar_of(m, b->out.a[0], DT_BOOL)
+		 : !l.nscanned)
+		return false;
+	for (uint32_t i = l.head; i < n->nin; i++)
+		if (!n->in[i] || !same_type(m, n->in[i], b->in.a[i]))
+			return false;
+	for (uint32_t k = 0; k < l.ncarried; k++)
+		if (!same_type(m, b->out.a[loop + k], n->in[l.head + k]))
+			return false;
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (n->out[k] && !same_type(m, n->out[k], b->out.a[loop + k]))
+			return false;
+	return true;
+}
+
+static bool operator_takes(struct module *m, const struct node *n, graph_id body)
+{
+	switch (node_body_use(n)) {
+	case BODY_IF:
+	case BODY_CASE: return attr_find(n, "fit") ? fitted_fits(m, n, body) : body_takes(m, n, body, 1);
+	case BODY_CALL: return body_takes(m, n, body, 0);
+	case BODY_LOOP:
+	case BODY_SCAN: return loop_takes(m, n, body);
+	default: return false;
+	}
+}
+
+/* Do all operands and results have known sizes that fit the bodies'? */
+static bool sizes_fit(struct module *m, const struct node *n)
+{
+	graph_id body;
+
+	for (uint32_t k = 0; (body = node_body(n, k)); k++)
+		if (!operator_fits(m, n, body))
+			return false;
+	return true;
+}
+
+/* Has a body an operand or result of a size that only a run knows, or the node? */
+static bool sizes_vary(struct module *m, const struct node *n)
+{
+	bool varies = node_varies(m, n);
+	graph_id body;
+
+	for (uint32_t k = 0; (body = node_body(n, k)); k++) {
+		const struct graph *b = graph(m, body);
+		for (size_t i = 0; i < b->in.n; i++)
+			varies |= value_varies(m, b->in.a[i]);
+		for (size_t i = 0; i < b->out.n; i++)
+			varies |= value_varies(m, b->out.a[i]);
+	}
+	return varies;
 }
 
 node_id control_node(struct module *m, node_id id)
@@ -209,8 +302,10 @@ node_id control_node(struct module *m, node_id id)
 	const struct node *n = node(m, alone);
 	if (!node_body(n, 0) || n->op == OP_Fused || (attr_find(n, "fit") && node(m, id)->graph != m->main))
 		return 0;
+	if (!head_fits(m, n) || (!sizes_fit(m, n) && !sizes_vary(m, n)))
+		return 0;
 	for (uint32_t k = 0; (body = node_body(n, k)); k++)
-		if (!operator_fits(m, n, body) || !graph_is_steps(m, body))
+		if (!operator_takes(m, n, body) || !graph_is_steps(m, body))
 			return 0;
 	return alone;
 }
@@ -298,8 +393,12 @@ void control_add(struct model *M, node_id id, node_id op)
 	x->spare = ARENA_ARRAY(&m->arena, int64_t, n->nout + 1);
 	vec_push(&M->calls, (struct call){.node = id, .kernel = KERNEL_CONTROL, .alone = op, .control = x});
 	M->ncontrol++;
-	if (x->use == BODY_LOOP || x->use == BODY_SCAN) {
+	x->values = !sizes_fit(m, n);
+	if (x->use == BODY_LOOP || x->use == BODY_SCAN)
 		x->loop = node_looping(n);
+	if (x->values) {
+		x->result = ARENA_ARRAY(&m->arena, uint32_t, n->nout + 1);
+	} else if (x->use == BODY_LOOP || x->use == BODY_SCAN) {
 		x->other = ARENA_ARRAY(&m->arena, int64_t, x->loop.ncarried + 1);
 		x->slice = ARENA_ARRAY(&m->arena, int64_t, x->loop.nscanned + 1);
 		room_of_loop(M, &M->calls.a[M->calls.n - 1]);

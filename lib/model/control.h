@@ -11,12 +11,15 @@ struct control {
 	uint32_t nbody;
 	graph_id *body;
 	struct looping loop;
-	int64_t *spare; /* body output k has room there, -1: it is a result. Carried: room beside the result */
-	int64_t *other; /* carried value i: second room, where there is no result */
-	bool fitted;    /* a Case that makes operands fit its branches, in the main graph: operands and results may vary in size */
-	int64_t *fit;   /* then: operand i behind the first has room there, padded; -1: it is never */
-	int64_t *slice; /* scanned operand i: room for a slice, -1: it is read in place */
-	int64_t arena;  /* where the bodies' arenas begin */
+	bool values; /* sizes vary, or a run has to compare them: operands and results pass as values, and nothing of what follows is there */
+	uint32_t slot;    /* values: body output k has this slot + k, scanned operand i this slot + outputs + i, while the step runs */
+	uint32_t *result; /* values: the slot of result k, its own or one while the step runs */
+	int64_t *spare;   /* body output k has room there, -1: it is a result. Carried: room beside the result */
+	int64_t *other;   /* carried value i: second room, where there is no result */
+	bool fitted;      /* a Case that makes operands fit its branches, in the main graph: operands and results may vary in size */
+	int64_t *fit;     /* then: operand i behind the first has room there, padded; -1: it is never */
+	int64_t *slice;   /* scanned operand i: room for a slice, -1: it is read in place */
+	int64_t arena;    /* where the bodies' arenas begin */
 };
 
 /* Axis i of the lists "fit" or "cut"; -1: none. */

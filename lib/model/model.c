@@ -3,24 +3,6 @@
 #include "model/model_impl.h"
 #include "model/state.h"
 
-/* A slot for each value of the main graph that has none of a known size. */
-static void slots_give(struct model *M)
-{
-	struct module *m = M->m;
-	const struct graph *g = graph(m, m->main);
-
-	for (size_t i = 0; i < g->in.n; i++)
-		M->shaped |= value_varies(m, g->in.a[i]);
-	M->slot = xcalloc(m->values.n, sizeof *M->slot);
-	for (size_t i = 0; i < g->nodes.n; i++) {
-		const struct node *n = node(m, g->nodes.a[i]);
-		for (uint32_t k = 0; k < n->nout; k++)
-			if (value_varies(m, n->out[k]))
-				M->slot[n->out[k]] = ++M->nslots;
-	}
-	M->shaped |= M->nslots > 0;
-}
-
 static void add_calls(struct model *M, struct section *s, const struct target *t, const struct given_traces *traces)
 {
 	struct module *m = M->m;
@@ -48,12 +30,13 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	sections_find(M);
 	states_find(M);
 	views_follow(M);
-	slots_give(M);
+	M->shaped = model_varies(M);
 	if (sketch && !M->shaped)
 		strips_choose(m, t, M->root, threads);
 	for (size_t s = 0; s < M->sections.n; s++)
 		add_calls(M, &M->sections.a[s], t, traces);
 	strips_find(M);
+	slots_give(M);
 	return M;
 }
 

@@ -69,7 +69,7 @@ struct model {
 	uint32_t nopaque;             /* calls on the slow path */
 	uint32_t nnative;             /* calls of functions of lib/native */
 	uint32_t ncontrol;
-	bool shaped;    /* the main graph has values whose size is known only in a run */
+	bool shaped;    /* there are values whose size is known only in a run */
 	uint32_t *slot; /* value -> the slot + 1 that it has in a run; 0: it has none */
 	uint32_t nslots;
 	VEC(struct state) states; /* by input */

@@ -38,6 +38,12 @@ void control_add(struct model *M, node_id n, node_id x);
 /* Fills root, and out of the sections. A view of what is not row-major: die(65). */
 void views_follow(struct model *M);
 
+/* ---- slots.c ---- */
+/* Is there any value of varying size in a section? */
+bool model_varies(const struct model *M);
+/* Fills slot and nslots, and the slots of control calls. */
+void slots_give(struct model *M);
+
 /* ---- strips.c ---- */
 /* Chooses the strips of the main graph and leaves the attribute on their nodes. root: as struct model has it. */
 void strips_choose(struct module *m, const struct target *t, const val_id *root, int threads);

@@ -25,6 +25,19 @@ static void put_result(struct emission *e, FILE *f, uint32_t c, uint32_t k, int6
 	fprintf(f, ", ");
 }
 
+void put_choice(struct emission *e, FILE *f, const struct call *x)
+{
+	enum body_use use = x->control->use;
+	const struct node *n = node(e->M->m, x->alone);
+
+	if (use == BODY_CALL) {
+		fprintf(f, "0");
+		return;
+	}
+	fprintf(f, "*(const %s *)", use == BODY_IF ? "uint8_t" : val(e->M->m, n->in[0])->type.dtype == DT_I64 ? "int64_t" : "int32_t");
+	put_place(e, f, x, call_operand(e->M, x, 0));
+}
+
 static void put_branches(struct emission *e, FILE *f, const struct section *s, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
@@ -41,13 +54,7 @@ static void put_branches(struct emission *e, FILE *f, const struct section *s, u
 	for (uint32_t i = 0; i < n->nout; i++)
 		put_result(e, f, c, i, k->spare[i]);
 	fprintf(f, "NULL};\n\t\tint failed;\n\t\tswitch (");
-	if (first) {
-		const char *type = k->use == BODY_IF ? "uint8_t" : val(e->M->m, n->in[0])->type.dtype == DT_I64 ? "int64_t" : "int32_t";
-		fprintf(f, "*(const %s *)", type);
-		put_place(e, f, x, call_operand(e->M, x, 0));
-	} else {
-		fprintf(f, "0");
-	}
+	put_choice(e, f, x);
 	fprintf(f, ") {\n");
 	for (uint32_t i = 0; i < k->nbody; i++) {
 		fprintf(f, i + 1 < k->nbody ? "\t\tcase %" PRIu32 ": failed = " : "\t\tdefault: failed = ", i);
@@ -96,31 +103,35 @@ static void put_arrays(const struct loop_call *l)
 	fprintf(f, "NULL};\n");
 }
 
-/* How many steps there are at most, and whether there is a first. */
-static void put_limits(const struct loop_call *l)
+/* Of a Scan on values it is told later. */
+void put_limits(struct emission *e, FILE *f, const struct call *x)
 {
-	FILE *f = l->f;
+	const struct node *n = node(e->M->m, x->alone);
+	const struct looping *p = &x->control->loop;
 
-	fprintf(f, "\t\tint64_t trip = 0, trips = ");
-	if (!l->loop) {
-		uint32_t at = l->x->loop.head + l->x->loop.ncarried;
-		fprintf(f, "%" PRId64 ";\n", slices_of(l->e->M->m, l->n->in[at], scan_number(l->n, "scan_input_axes", 0)).n);
+	if (x->control->values && !p->head) {
+		fprintf(f, "\t\tconst int64_t trips = 0;\n\t\tconst uint8_t go = 1;\n");
 		return;
 	}
-	if (l->n->in[0]) {
+	fprintf(f, x->control->values ? "\t\tconst int64_t trips = " : "\t\tint64_t trip = 0, trips = ");
+	if (!p->head) {
+		fprintf(f, "%" PRId64 ";\n", slices_of(e->M->m, n->in[p->ncarried], scan_number(n, "scan_input_axes", 0)).n);
+		return;
+	}
+	if (n->in[0]) {
 		fprintf(f, "*(const int64_t *)");
-		put_operand(l, 0);
+		put_place(e, f, x, call_operand(e->M, x, 0));
 	} else {
 		fprintf(f, "INT64_MAX");
 	}
 	fprintf(f, ";\n\t\tuint8_t go = ");
-	if (l->n->nin > 1 && l->n->in[1]) {
+	if (n->in[1]) {
 		fprintf(f, "*(const uint8_t *)");
-		put_operand(l, 1);
+		put_place(e, f, x, call_operand(e->M, x, 1));
 	} else {
 		fprintf(f, "1");
 	}
-	fprintf(f, ", more = 0;\n");
+	fprintf(f, x->control->values ? ";\n" : ", more = 0;\n");
 }
 
 /* Carried value k alternates between its result and room beside it, so that the last step writes the result where the number of steps is
@@ -268,7 +279,7 @@ static void put_loop(struct emission *e, FILE *f, const struct section *s, uint3
 	l.loop = l.x->use == BODY_LOOP;
 	l.body = graph(e->M->m, l.x->body[0]);
 	fprintf(f, l.loop ? "\t{\n\t\tconst long most = loop_max();\n" : "\t{\n");
-	put_limits(&l);
+	put_limits(e, f, call);
 	put_arrays(&l);
 	fprintf(f, "\t\tfor (; %strip < trips; trip++) {\n", l.loop ? "go && " : "");
 	put_step(&l, s);
@@ -283,6 +294,8 @@ void put_control_call(struct emission *e, FILE *f, const struct section *s, uint
 
 	if (e->M->calls.a[c].control->fitted)
 		put_fitted_call(e, f, s, c);
+	else if (e->M->calls.a[c].control->values)
+		put_flow_call(e, f, s, c);
 	else if (use == BODY_LOOP || use == BODY_SCAN)
 		put_loop(e, f, s, c);
 	else

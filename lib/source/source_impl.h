@@ -8,7 +8,7 @@
 
 /* ---- text.c ---- */
 extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
-	values_run_text[], state_text[], gears_text[];                        /* templates in this folder, NAME.in */
+	values_run_text[], state_text[], gears_text[], flow_text[];           /* templates in this folder, NAME.in */
 extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
@@ -38,6 +38,14 @@ void put_run(struct emission *e, FILE *f, const struct section *s, uint32_t c, g
 /* A Case that makes operands fit its branches; and what such calls need. */
 void put_fitted_call(struct emission *e, FILE *f, const struct section *s, uint32_t c);
 void put_fitted_text(struct emission *e, FILE *f);
+void put_choice(struct emission *e, FILE *f, const struct call *x); /* of branches: the number of one */
+void put_limits(struct emission *e, FILE *f, const struct call *x); /* of a loop: trips, and go and more of a Loop */
+
+/* ---- flow.c ---- */
+/* The same on values. */
+void put_flow_call(struct emission *e, FILE *f, const struct section *s, uint32_t c);
+/* The end of a body: output k, of varying size, goes to the caller's slot. */
+void put_flow_output(struct emission *e, FILE *f, const struct section *s, size_t k);
 
 /* ---- kernels.c, tables.c, steps.c, weights.c ---- */
 void put_kernels(struct emission *e, FILE *f);

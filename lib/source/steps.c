@@ -3,6 +3,7 @@
 #include "source/source_impl.h"
 #include "common/msg.h"
 #include "emit/emit.h"
+#include "model/control.h"
 
 char section_arena(const struct section *s, const struct emission *e) { return s == e->M->sections.a ? 'A' : 'B'; }
 
@@ -73,8 +74,10 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 void put_value(struct emission *e, FILE *f, val_id v)
 {
 	struct home h = value_home(e->M, v);
+	const char *given =
+		value_section(e->M, v) == e->M->sections.a ? "m->given[%" PRIu32 "]" : "(*(const struct hone_value *)in[%" PRIu32 "])";
 
-	fprintf(f, h.kind == HOME_SLOT ? "m->slot[%" PRIu32 "].v" : "m->given[%" PRIu32 "]", h.index);
+	fprintf(f, h.kind == HOME_SLOT ? "m->slot[%" PRIu32 "].v" : given, h.index);
 }
 
 /* As a const struct hone_value *. */
@@ -192,6 +195,10 @@ static void put_section(struct emission *e, FILE *f, const struct section *s)
 	for (size_t k = 0; k < g->out.n; k++) {
 		if (s->out.a[k])
 			continue;
+		if (value_varies(M->m, g->out.a[k]) && s != M->sections.a) {
+			put_flow_output(e, f, s, k);
+			continue;
+		}
 		if (value_varies(M->m, g->out.a[k])) {
 			fprintf(f, "\tm->made[%zu] = ", k);
 			put_value(e, f, g->out.a[k]);
@@ -210,6 +217,9 @@ void put_steps(struct emission *e, FILE *f)
 	if (e->M->sections.n > 1)
 		fputs(sections_text, f);
 	put_fitted_text(e, f);
+	for (uint32_t c = 0, any = 0; c < e->M->calls.n && !any; c++)
+		if ((any = e->M->calls.a[c].control && e->M->calls.a[c].control->values))
+			put_template(e, f, flow_text, NULL);
 	for (uint32_t c = 0; c < e->M->calls.n; c++)
 		if (e->M->calls.a[c].kernel == KERNEL_NATIVE)
 			put_native_attrs(e, f, c);

@@ -31,6 +31,9 @@ const char state_text[] =
 const char state_file_text[] =
 #include "lib/source/state_file.h.inc"
 	;
+const char flow_text[] =
+#include "lib/source/flow.in.inc"
+	;
 const char value_text[] =
 #include "lib/op/hone_value.h.inc"
 	;

@@ -1,6 +1,7 @@
-"""Random models of branches and loops, from a seed: control_models.py SEED COUNT FOLDER writes FOLDER/N.onnx.
+"""Random models of branches and loops, from a seed: control_models.py SEED COUNT FOLDER [vary] writes FOLDER/N.onnx.
 
-Every value has the same few shapes, so that any body fits any place. Bodies use what is around them."""
+Every value has the same few shapes, so that any body fits any place. Bodies use what is around them. vary: sizes are known only in a
+run. Input x has n rows; a size that is None is another for each value that has it."""
 
 import sys
 
@@ -14,8 +15,9 @@ ONES, TWOS = ["Relu", "Neg", "Tanh", "Abs", "Sigmoid", "Identity"], ["Add", "Mul
 
 
 class Maker:
-    def __init__(self, seed):
+    def __init__(self, seed, vary=False):
         self.rng = np.random.default_rng(seed)
+        self.vary = vary
         self.count = 0
         self.consts = []
 
@@ -40,15 +42,48 @@ class Maker:
     def plain(self, nodes, seen):
         shape = self.pick(list(seen))
         y = self.name()
-        if self.rng.random() < 0.3 and len(shape) == 2:
+        if self.vary and len(shape) == 2 and self.rng.random() < 0.4:
+            self.resized(nodes, seen)
+            return
+        if shape[0] is None:
+            nodes.append(h.make_node(self.pick(ONES), [self.pick(seen[shape])], [y]))
+        elif self.rng.random() < 0.3 and len(shape) == 2:
             nodes.append(h.make_node("MatMul", [self.pick(seen[shape]), self.floats(shape[1], shape[1])], [y]))
         elif self.rng.random() < 0.5:
-            nodes.append(h.make_node(self.pick(TWOS), [self.pick(seen[shape]), self.pick(seen[shape] + [self.floats(*shape)])], [y]))
+            nodes.append(h.make_node(self.pick(TWOS), [self.pick(seen[shape]), self.pick(seen[shape] + [self.floats(*([s if isinstance(s, int) else 1 for s in shape[-1:]] if self.vary else shape))])], [y]))
         elif self.rng.random() < 0.1:
             nodes.append(h.make_node("CumSum", [self.pick(seen[shape]), self.const(np.int64(0))], [y]))
         else:
             nodes.append(h.make_node(self.pick(ONES), [self.pick(seen[shape])], [y]))
         seen[shape] = seen[shape] + [y]
+
+    def resized(self, nodes, seen):
+        """A value of another number of rows, of those that have any number of them."""
+        rows = [n for s in seen for n in seen[s] if len(s) == 2]
+        x, y, t, u = self.pick(rows), self.name(), self.name(), self.name()
+        way = self.num(0, 5)
+        if way == 0:
+            nodes.append(h.make_node("Concat", [x, self.pick(rows)], [y], axis=0))
+        elif way == 1:
+            first, last = self.num(-3, 2), self.num(-1, 4)
+            ints = [self.const(np.array([v], np.int64)) for v in (first, last, 0)]
+            nodes.append(h.make_node("Slice", [x] + ints, [y]))
+        elif way == 2:
+            nodes.append(h.make_node("ReduceSum", [x, self.const(np.array([1], np.int64))], [t], keepdims=0))
+            nodes.append(h.make_node("Greater", [t, self.const(np.float32(-0.2))], [u]))
+            nodes.append(h.make_node("Compress", [x, u], [y], axis=0))
+        elif way == 3:
+            nodes.append(h.make_node("Reshape", [x, self.const(np.array([-1, 2], np.int64))], [t]))
+            nodes.append(h.make_node("Neg", [t], [u]))
+            nodes.append(h.make_node("Reshape", [u, self.const(np.array([-1, 4], np.int64))], [y]))
+        elif way == 4:
+            nodes.append(h.make_node("Unsqueeze", [x, self.const(np.array([0], np.int64))], [t]))
+            nodes.append(h.make_node("Squeeze", [t, self.const(np.array([0], np.int64))], [y]))
+        else:
+            nodes.append(h.make_node("Shape", [x], [t]))
+            nodes.append(h.make_node("ConstantOfShape", [t], [u], value=numpy_helper.from_array(np.array([0.5], np.float32))))
+            nodes.append(h.make_node("Concat", [u, x, self.floats(1, 4)], [y], axis=0))
+        seen[(None, 4)] = seen.get((None, 4), []) + [y]
 
     def truth(self, nodes, seen):
         """A bool that depends on data."""
@@ -86,8 +121,8 @@ class Maker:
             seen[shape] = seen[shape] + [y]
 
     def loop(self, nodes, seen, depth):
-        shapes, trips = [self.pick(list(seen)) for _ in range(self.num(0, 2))], self.num(0, 5)
-        collected = [self.pick(list(seen)) for _ in range(self.num(0 if shapes else 1, 1))]
+        shapes, trips = [self.pick(list(seen)) for _ in range(self.num(0, 2))], self.num(1 if self.vary else 0, 5)
+        collected = [self.pick([s for s in seen if None not in s]) for _ in range(self.num(0 if shapes else 1, 1))]
         own = {k: list(v) for k, v in seen.items()}
         i, c = self.name(), self.name()
         ins = [self.value(i, [], T.INT64), self.value(c, [], T.BOOL)]
@@ -120,7 +155,7 @@ class Maker:
 
     def scan(self, nodes, seen, depth):
         shape = self.pick([s for s in seen if len(s) == 2])
-        axis, back, out_axis, out_back = self.num(0, 1), self.num(0, 1), self.num(0, 1), self.num(0, 1)
+        axis, back, out_axis, out_back = self.num(0, 0 if self.vary else 1), self.num(0, 1), self.num(0, 1), self.num(0, 1)
         row = (shape[1 - axis],)
         state, x = self.name(), self.name()
         inner, own = self.body({row: [state, x]}, 2, self.num(1, 3))
@@ -137,6 +172,10 @@ class Maker:
             )
         )  # fmt: skip
         whole = (shape[axis],) + row if out_axis == 0 else row + (shape[axis],)
+        if not isinstance(whole[-1], int):
+            turned = self.name()
+            nodes.append(h.make_node("Transpose", [all], [turned], perm=[1, 0]))
+            whole, all = whole[::-1], turned
         seen[row] = seen.get(row, []) + [last]
         seen[whole] = seen.get(whole, []) + [all]
 
@@ -152,7 +191,8 @@ class Maker:
             self.scan(nodes, seen, depth)
 
     def model(self):
-        nodes, seen = [], {(3, 4): ["x"], (4,): ["y"]}
+        rows = "n" if self.vary else 3
+        nodes, seen = [], {(rows, 4): ["x"], (4,): ["y"]}
         for _ in range(self.num(4, 9)):
             self.step(nodes, seen, 0)
         outs = []
@@ -161,7 +201,7 @@ class Maker:
                 y = self.name()
                 nodes.append(h.make_node("Cos", [n], [y]))  # never all zero
                 outs.append(self.value(y, shape))
-        g = h.make_graph(nodes, "main", [self.value("x", (3, 4)), self.value("y", (4,))], outs, self.consts)
+        g = h.make_graph(nodes, "main", [self.value("x", (rows, 4)), self.value("y", (4,))], outs, self.consts)
         m = h.make_model(g, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
         onnx.checker.check_model(m)
         return m
@@ -170,4 +210,4 @@ class Maker:
 if __name__ == "__main__":
     seed, count, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     for k in range(count):
-        onnx.save(Maker(seed + k).model(), "%s/%d.onnx" % (folder, k))
+        onnx.save(Maker(seed + k, sys.argv[4:] == ["vary"]).model(), "%s/%d.onnx" % (folder, k))

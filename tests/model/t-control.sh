@@ -13,6 +13,19 @@ if [ -n "${HONE_PYTHON-}" ]; then
 		ge-plan -q $n.plan.g -o twice.g && same_graph $n.plan.g twice.g
 		ok $? "$(basename "$f"): a plan twice is a plan once"
 	done
+	mkdir vary && "$HONE_PYTHON" "$top/tests/model/control_models.py" "${SEED:-100}" "${COUNT:-5}" vary vary
+	ok $? "the same of sizes that only a run knows"
+	for f in vary/*.onnx; do
+		n=v$(basename "$f" .onnx)
+		ge-import -q "$f" -o $n.i.g && made $n.i.g $n
+		ok $? "$f is compiled"
+		for rows in 1 2 5; do
+			run-dev $n.so --set n=$rows -o y.npz && run-ref $n.i.g --set n=$rows -o r.npz && equal y.npz r.npz
+			ok $? "$f: $rows rows: the library gives the evaluator's numbers"
+		done
+		! grep -Eq '^ \* slow path: .*(If|Loop|Scan)' $n.c
+		ok $? "$f: no branch or loop is on the slow path"
+	done
 else
 	skip "models of branches and loops" "no HONE_PYTHON"
 fi
@@ -88,6 +101,78 @@ ok $? "a Loop without a condition"
 run-dev endless.so -o y.npz 2>err
 [ $? = 65 ] && grep -q 'step forever: 100000000 steps, and it does not end' err && [ "$(wc -l <err)" = 1 ]
 ok $? "a Loop that does not end: 65, naming it"
+
+# Values whose size changes from step to step, slices that are collected along another axis, backwards, and never; and limits.
+cat >grow.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+const one = i64[1] [1]
+const zero = i64[1] [0]
+const two = i64[1] [2]
+const yes = bool[] [1]
+graph body {
+  input i: i64[]
+  input go: bool[]
+  input a
+  input b
+  input x: f32[n,4]
+  c = Concat(a, x) {axis=0} "cat"
+  s = Reshape(i, @one) "s"
+  t = Tile(s, @two) "tile"
+  output go = go
+  output b = b
+  output c = c
+  output x = x
+  output t = t
+}
+graph step {
+  input s: f32[n]
+  input r: f32[n]
+  t = Reshape(r, @zero) "t"
+  output r = r
+  output t = t
+}
+graph endless {
+  input i: i64[]
+  input go: bool[]
+  input a: f32[n]
+  output go = go
+  output a = a
+  output a2 = a
+}
+graph main {
+  input k: i64[]
+  input j: i64[]
+  input x: f32[n,4]
+  input s: f32[n]
+  l, b, xs, ts = Loop(k, -, x, x, x) {body=graph body captures=1} "loop"
+  sc, ss = Scan(s, x) {body=graph step num_scan_inputs=1 scan_input_axes=[1] scan_input_directions=[1] scan_output_axes=[-1] scan_output_directions=[1]} "scan"
+  e, es = Loop(j, @yes, s) {body=graph endless} "endless"
+  output l = l
+  output b = b
+  output xs = xs
+  output ts = ts
+  output sc = sc
+  output ss = ss
+  output es = es
+}
+END
+ge-load grow.txt -o grow.i.g && made grow.i.g grow && ! grep -q 'slow path: ' grow.c
+ok $? "carried values that grow"
+for n in 1 3; do
+	for k in 1 2 7; do
+		run-dev grow.so --set n=$n --range k=$k:$k --range j=2:2 -o y.npz && run-ref grow.i.g --set n=$n --range k=$k:$k --range j=2:2 -o r.npz && equal y.npz r.npz
+		ok $? "$n rows, $k steps"
+	done
+done
+run-dev grow.so --set n=2 --range k=0:0 --range j=0:0 -o y.npz
+ok $? "no step"
+run-dev grow.so --set n=0 --range k=3:3 --range j=1:1 -o y.npz
+ok $? "no row"
+HONE_BODIES=1000 run-dev grow.so --set n=1 --range k=1:1 --range j=1001:1001 -o y.npz 2>err
+[ $? = 65 ] && grep -q 'step endless: 1000 steps, and it does not end' err && [ "$(wc -l <err)" = 1 ]
+ok $? "more steps than are allowed: 65"
 
 # A step on the slow path in a branch and in a loop.
 cat >slow.txt <<'END'

@@ -1,0 +1,144 @@
+/* The slots of values whose size only a run knows. Values that are never alive together share one. */
+#include <stdlib.h>
+#include "model/control.h"
+#include "model/model_impl.h"
+
+/* Slots of a section: free from the call behind `last` on. Those of views have no bytes of their own: they are shared apart. */
+struct slot_use {
+	uint32_t last;
+	bool view;
+};
+
+struct slots {
+	struct model *M;
+	const struct section *section;
+	uint32_t base;  /* number of the section's first slot */
+	uint32_t *last; /* value -> the last call that reads it; of a root, also that reads a view of it */
+	VEC(struct slot_use) a;
+};
+
+static void reads(struct slots *s, val_id v, uint32_t c)
+{
+	if (!v)
+		return;
+	s->last[v] = c;
+	s->last[s->M->root[v]] = c;
+}
+
+static void find_last(struct slots *s)
+{
+	struct module *m = s->M->m;
+	const struct graph *g = graph(m, s->section->graph);
+
+	for (uint32_t c = s->section->first; c < s->section->end; c++) {
+		const struct node *n = node(m, s->M->calls.a[c].node);
+		for (uint32_t i = 0; i < n->nin; i++)
+			reads(s, n->in[i], c);
+	}
+	for (size_t k = 0; k < g->out.n; k++)
+		reads(s, g->out.a[k], s->section->end);
+}
+
+static uint32_t slot_for(struct slots *s, uint32_t call, uint32_t last, bool view)
+{
+	for (uint32_t i = 0; i < s->a.n; i++)
+		if (s->a.a[i].last < call && s->a.a[i].view == view) {
+			s->a.a[i].last = last;
+			return s->base + i;
+		}
+	vec_push(&s->a, (struct slot_use){last, view});
+	return s->base + (uint32_t)s->a.n - 1;
+}
+
+/* So many slots in a row, for one call. */
+static uint32_t slots_for(struct slots *s, uint32_t call, uint32_t n)
+{
+	uint32_t at = (uint32_t)s->a.n, i = 0;
+
+	for (uint32_t run = 0; i < s->a.n && at == s->a.n; i++) {
+		run = s->a.a[i].last < call && !s->a.a[i].view ? run + 1 : 0;
+		if (run == n)
+			at = i + 1 - n;
+	}
+	for (i = at; i < at + n; i++) {
+		if (i == s->a.n)
+			vec_push(&s->a, (struct slot_use){0});
+		s->a.a[i].last = call;
+	}
+	return s->base + at;
+}
+
+/* What the step of a control operator needs while it runs. */
+static void give_control(struct slots *s, uint32_t c)
+{
+	const struct call *x = &s->M->calls.a[c];
+	struct control *k = x->control;
+	uint32_t nout = node(s->M->m, x->alone)->nout;
+
+	if (!k->values)
+		return;
+	k->slot = slots_for(s, c, nout + 1 + k->loop.nscanned);
+	for (uint32_t i = 0; i < nout; i++) {
+		val_id v = call_result(s->M, x, i);
+		k->result[i] = value_varies(s->M->m, v) ? s->M->slot[v] - 1 : slot_for(s, c, c, false);
+	}
+}
+
+static void give_section(struct slots *s)
+{
+	struct model *M = s->M;
+
+	find_last(s);
+	for (uint32_t c = s->section->first; c < s->section->end; c++) {
+		const struct node *n = node(M->m, M->calls.a[c].node);
+		for (uint32_t k = 0; k < n->nout; k++) {
+			val_id v = n->out[k];
+			if (value_varies(M->m, v))
+				M->slot[v] = slot_for(s, c, s->last[v] > c ? s->last[v] : c, M->root[v] != v) + 1;
+		}
+		if (M->calls.a[c].control)
+			give_control(s, c);
+	}
+}
+
+/* Is there any value of varying size, or a step that compares sizes? */
+bool model_varies(const struct model *M)
+{
+	const struct module *m = M->m;
+
+	for (size_t s = 0; s < M->sections.n; s++) {
+		const struct graph *g = graph((struct module *)m, M->sections.a[s].graph);
+		for (size_t i = 0; i < g->in.n; i++)
+			if (value_varies(m, g->in.a[i]))
+				return true;
+		for (size_t i = 0; i < g->nodes.n; i++)
+			if (node_varies(m, &m->nodes.a[g->nodes.a[i]]))
+				return true;
+	}
+	return false;
+}
+
+/* Callers come before what they call: the slots of a body lie behind those of all its callers, so branches share theirs. */
+void slots_give(struct model *M)
+{
+	uint32_t *base = xcalloc(M->sections.n + 1, sizeof *base);
+
+	M->slot = xcalloc(M->m->values.n, sizeof *M->slot);
+	for (size_t i = 0; i < M->sections.n; i++) {
+		struct slots s = {.M = M, .section = &M->sections.a[i], .base = base[i]};
+		s.last = xcalloc(M->m->values.n, sizeof *s.last);
+		give_section(&s);
+		uint32_t end = base[i] + (uint32_t)s.a.n;
+		for (uint32_t c = s.section->first; c < s.section->end; c++) {
+			const struct control *x = M->calls.a[c].control;
+			for (uint32_t k = 0; x && k < x->nbody; k++) {
+				uint32_t *to = &base[M->section_of[x->body[k]] - 1];
+				*to = end > *to ? end : *to;
+			}
+		}
+		M->nslots = end > M->nslots ? end : M->nslots;
+		free(s.last);
+		vec_free(&s.a);
+	}
+	free(base);
+}
