@@ -3,10 +3,11 @@
 #include "model/control.h"
 #include "model/model_impl.h"
 
-/* Slots of a section: free from the call behind `last` on. Those of views have no bytes of their own: they are shared apart. */
+/* A slot of a section: free from the call behind `last` on. Those of views have no bytes of their own: they are shared apart. */
 struct slot_use {
 	uint32_t last;
 	bool view;
+	double bytes; /* of the largest value, at usual sizes */
 };
 
 struct slots {
@@ -14,8 +15,35 @@ struct slots {
 	const struct section *section;
 	uint32_t base;  /* number of the section's first slot */
 	uint32_t *last; /* value -> the last call that reads it; of a root, also that reads a view of it */
+	int64_t *usual; /* symbol -> a size to compare values at */
 	VEC(struct slot_use) a;
 };
+
+/* Which values are large and which are small does not depend much on the number. */
+static int64_t *usual_sizes(const struct polys *P)
+{
+	enum { USUAL = 64 };
+	int64_t *n = xcalloc(poly_nvars(P) + 1, sizeof *n), lo, hi;
+
+	for (poly_var v = 1; v <= poly_nvars(P); v++) {
+		poly_var_range(P, v, &lo, &hi);
+		n[v] = lo > USUAL ? lo : hi < USUAL ? hi : USUAL;
+		n[v] -= n[v] % poly_var_divisor(P, v);
+	}
+	return n;
+}
+
+static double usual_bytes(const struct slots *s, val_id v)
+{
+	const struct type *t = &val(s->M->m, v)->type;
+	double bytes = (double)dtype_size(t->dtype);
+
+	for (int i = 0; i < t->rank; i++) {
+		int64_t n = t->dims[i] == POLY_UNKNOWN ? 1 : poly_eval(s->M->m->dims, t->dims[i], s->usual);
+		bytes *= n > 0 ? (double)n : 1;
+	}
+	return bytes;
+}
 
 static void reads(struct slots *s, val_id v, uint32_t c)
 {
@@ -39,15 +67,26 @@ static void find_last(struct slots *s)
 		reads(s, g->out.a[k], s->section->end);
 }
 
-static uint32_t slot_for(struct slots *s, uint32_t call, uint32_t last, bool view)
+/* Is slot a better than b for so many bytes? The smallest that is large enough, else the largest. */
+static bool better(const struct slot_use *a, const struct slot_use *b, double bytes)
 {
+	return a->bytes >= bytes ? b->bytes < bytes || a->bytes < b->bytes : a->bytes > b->bytes;
+}
+
+static uint32_t slot_for(struct slots *s, uint32_t call, struct slot_use want)
+{
+	uint32_t best = (uint32_t)s->a.n;
+
 	for (uint32_t i = 0; i < s->a.n; i++)
-		if (s->a.a[i].last < call && s->a.a[i].view == view) {
-			s->a.a[i].last = last;
-			return s->base + i;
-		}
-	vec_push(&s->a, (struct slot_use){last, view});
-	return s->base + (uint32_t)s->a.n - 1;
+		if (s->a.a[i].last < call && s->a.a[i].view == want.view &&
+		    (best == s->a.n || better(&s->a.a[i], &s->a.a[best], want.bytes)))
+			best = i;
+	if (best == s->a.n)
+		vec_push(&s->a, want);
+	s->a.a[best].last = want.last;
+	if (want.bytes > s->a.a[best].bytes)
+		s->a.a[best].bytes = want.bytes;
+	return s->base + best;
 }
 
 /* So many slots in a row, for one call. */
@@ -80,7 +119,7 @@ static void give_control(struct slots *s, uint32_t c)
 	k->slot = slots_for(s, c, nout + 1 + k->loop.nscanned);
 	for (uint32_t i = 0; i < nout; i++) {
 		val_id v = call_result(s->M, x, i);
-		k->result[i] = value_varies(s->M->m, v) ? s->M->slot[v] - 1 : slot_for(s, c, c, false);
+		k->result[i] = value_varies(s->M->m, v) ? s->M->slot[v] - 1 : slot_for(s, c, (struct slot_use){.last = c});
 	}
 }
 
@@ -94,7 +133,9 @@ static void give_section(struct slots *s)
 		for (uint32_t k = 0; k < n->nout; k++) {
 			val_id v = n->out[k];
 			if (value_varies(M->m, v))
-				M->slot[v] = slot_for(s, c, s->last[v] > c ? s->last[v] : c, M->root[v] != v) + 1;
+				M->slot[v] = 1 + slot_for(s, c,
+							  (struct slot_use){s->last[v] > c ? s->last[v] : c, M->root[v] != v,
+									    usual_bytes(s, v)});
 		}
 		if (M->calls.a[c].control)
 			give_control(s, c);
@@ -122,10 +163,11 @@ bool model_varies(const struct model *M)
 void slots_give(struct model *M)
 {
 	uint32_t *base = xcalloc(M->sections.n + 1, sizeof *base);
+	int64_t *usual = usual_sizes(M->m->dims);
 
 	M->slot = xcalloc(M->m->values.n, sizeof *M->slot);
 	for (size_t i = 0; i < M->sections.n; i++) {
-		struct slots s = {.M = M, .section = &M->sections.a[i], .base = base[i]};
+		struct slots s = {.M = M, .section = &M->sections.a[i], .base = base[i], .usual = usual};
 		s.last = xcalloc(M->m->values.n, sizeof *s.last);
 		give_section(&s);
 		uint32_t end = base[i] + (uint32_t)s.a.n;
@@ -140,5 +182,6 @@ void slots_give(struct model *M)
 		free(s.last);
 		vec_free(&s.a);
 	}
+	free(usual);
 	free(base);
 }
