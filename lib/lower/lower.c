@@ -22,6 +22,14 @@ __attribute__((constructor)) static void rows_fill(void)
 
 bool lower_has(enum opcode op) { return (unsigned)op < OP_COUNT && rows[op]; }
 
+bool lower_has_constants(struct module *m, const struct node *n)
+{
+	for (uint32_t i = 0; lower_has(n->op) && i < n->nin; i++)
+		if (rows[n->op]->constant >> i & 1 && n->in[i] && val(m, n->in[i])->kind != VAL_CONST)
+			return false;
+	return true;
+}
+
 const char *low_why(struct lower *L, const char *fmt, ...)
 {
 	char buf[512];

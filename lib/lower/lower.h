@@ -21,6 +21,8 @@ struct lowered lower_sketch(struct module *m, node_id n, const struct target *t,
 /* The same, as the rows of the column leave it: neither collapsed (prog_collapse) nor started. To look at. */
 struct lowered lower_stages(struct module *m, node_id n, const struct target *t, const char *algo, const char **why);
 bool lower_has(enum opcode op);
+/* Are those operands of node n constant that it has no lowering without, whatever the types are? */
+bool lower_has_constants(struct module *m, const struct node *n);
 /* NULL, or why node n by itself has no lowering. The types of its operands and results are static. */
 const char *lower_why_not(struct module *m, node_id n, const struct target *t);
 /* Names of the algorithms that the group offers, ALGO_USUAL first ("direct", "winograd4"); count, at most max. 0: it has no

@@ -44,6 +44,7 @@ struct lower_row {
 	ex_id (*map)(struct lower *L, const ex_id *a);
 	enum math_fn fn;
 	uint32_t operands; /* that map reads, the first ones; 0: all */
+	uint32_t constant; /* operand number i has to be constant where bit i is set */
 	/* Other algorithms than ALGO_USUAL, NULL at the end; NULL: there are none. Which of them fits the node at hand; and which
 	 * it takes if nobody asks for one (also ALGO_USUAL). stages looks at low_algo. */
 	const char *const *algos;

@@ -94,6 +94,18 @@ static struct tensor *known_tensor(struct fold *f, val_id v)
 	return x;
 }
 
+/* A result that has no elements, whatever is computed. */
+static struct tensor *empty_tensor(struct fold *f, const struct node *n, val_id v)
+{
+	const struct type *t = &val(f->m, v)->type;
+	int64_t dims[RANK_MAX];
+
+	if (!op_is(n->op, OP_PURE) || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL) || t->other || !dtype_size(t->dtype) ||
+	    type_count(f->m, t) != 0 || !type_dims(f->m, t, dims))
+		return NULL;
+	return tensor_new(&f->m->arena, t->dtype, t->rank, dims);
+}
+
 static size_t result_bytes(struct fold *f, const struct node *n)
 {
 	size_t sum = 0;
@@ -188,6 +200,8 @@ static void forward(struct fold *f, graph_id g)
 			if (!n->out[k])
 				continue;
 			f->now[n->out[k]] = known_tensor(f, n->out[k]);
+			if (!f->now[n->out[k]])
+				f->now[n->out[k]] = empty_tensor(f, n, n->out[k]);
 			all = all && f->now[n->out[k]];
 		}
 		f->why_not[id] = all ? NULL : compute(f, id);

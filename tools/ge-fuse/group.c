@@ -44,7 +44,7 @@ bool has_kernel(struct module *m, node_id id)
 		if (v && dtype_is_float8(val(m, v)->type.dtype))
 			return false;
 	}
-	return !all_static(m, n) || !lower_why_not(m, id, target_host());
+	return all_static(m, n) ? !lower_why_not(m, id, target_host()) : lower_has_constants(m, n);
 }
 
 static enum role find_role(struct module *m, node_id id)
