@@ -411,12 +411,19 @@ void control_add(struct model *M, node_id id, node_id op)
 	vec_free(&body);
 }
 
+bool call_workspace_varies(const struct model *M, const struct call *c)
+{
+	const struct loop_prog *p = call_has_kernel(c) ? M->kernels.a[c->kernel].prog : NULL;
+
+	return p && p->params.n && !poly_is_const(p->P, p->workspace_of, NULL);
+}
+
 int64_t call_workspace_bytes(const struct model *M, const struct call *c)
 {
 	int64_t arena = 0;
 
 	if (call_has_kernel(c))
-		return M->kernels.a[c->kernel].prog->workspace;
+		return call_workspace_varies(M, c) ? 0 : M->kernels.a[c->kernel].prog->workspace;
 	for (uint32_t k = 0; c->control && k < c->control->nbody; k++) {
 		int64_t bytes = M->sections.a[M->section_of[c->control->body[k]] - 1].arena_bytes;
 		arena = bytes > arena ? bytes : arena;

@@ -5,46 +5,64 @@
 #include "graph/pass.h"
 #include "lower/image.h"
 #include "lower/lower.h"
+#include "lower/sized.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "sched/schedule.h"
 
-static struct lowered lower_call(struct model *M, node_id n, const struct target *t, const char *algo, const char **why)
+static struct sized lower_call(struct model *M, node_id n, const struct target *t, const char *algo, const char **why)
 {
 	int64_t images = strip_images(M->m, n);
 
-	return images > 1 ? image_lower(M->m, n, images, t, algo, why, M->lower) : M->lower(M->m, n, t, algo, why);
+	if (node_varies(M->m, node(M->m, n)))
+		return lower_sized(M->m, n, t, algo, why);
+	return (struct sized){images > 1 ? image_lower(M->m, n, images, t, algo, why, M->lower) : M->lower(M->m, n, t, algo, why), NULL};
 }
 
 /* Lowers a group that has been lowered before: it can be. */
-static struct loop_prog *lower_again(struct model *M, node_id n, const struct target *t, const char *algo)
+static struct sized lower_again(struct model *M, node_id n, const struct target *t, const char *algo)
 {
 	const char *why;
-	struct lowered l = lower_call(M, n, t, algo, &why);
+	struct sized s = lower_call(M, n, t, algo, &why);
 
 	if (why)
 		BUG("%s", why);
-	l.prog->threads = M->threads;
-	return l.prog;
+	s.low.prog->threads = M->threads;
+	return s;
 }
 
 /* Legalizes and verifies the scheduled program. NULL, or why not. */
-static const char *complete(struct kernel *k)
+static const char *complete(struct loop_prog *p)
 {
-	const char *why = loop_legalize(k->prog);
-	return why ? why : loop_verify(k->prog);
+	const char *why = loop_legalize(p);
+	return why ? why : loop_verify(p);
 }
 
-/* Schedules by k's trace, else by default, and legalizes; NULL, or why not. A trace that says nothing of threads gets the lines that
+/* Schedules s, the program of k, by k's trace, and legalizes; NULL, or why not. A trace that says nothing of threads gets the lines that
  * do. */
-static const char *schedule(struct kernel *k)
+static const char *schedule(struct kernel *k, struct sized *s)
 {
+	if (s->usual)
+		return sized_schedule(s, k->trace, NULL);
 	const char *why = loop_apply(k->prog, k->trace, false), *more;
 	if (!why && *(more = schedule_threads(k->prog))) {
 		size_t n = strlen(k->trace);
 		k->trace = arena_printf(&k->prog->arena, "%s%s%s", k->trace, n && k->trace[n - 1] != '\n' ? "\n" : "", more);
 	}
-	return why ? why : complete(k);
+	return why ? why : complete(k->prog);
+}
+
+/* By the default schedule, as its trace would leave the program. */
+static const char *schedule_default(struct kernel *k, struct sized *s, struct arena *a)
+{
+	const char *why = NULL, *trace;
+
+	if (s->usual)
+		why = sized_schedule(s, NULL, &trace);
+	else
+		trace = default_schedule(k->prog);
+	k->trace = arena_str(a, trace);
+	return s->usual ? why : complete(k->prog);
 }
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
@@ -62,17 +80,16 @@ static noreturn void die_trace(struct module *m, node_id n, const char *why)
 	die(EX_BADDATA, "%s: %s: its trace: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
 }
 
-/* Schedules k's program. NULL, or why not even its unscheduled stages can be verified: then there is no kernel. */
-static const char *kernel_make(struct model *M, node_id n, const struct target *t, struct kernel *k)
+/* Schedules k's program, which is s's. NULL, or why not even its unscheduled stages can be verified: then there is no kernel. */
+static const char *kernel_make(struct model *M, node_id n, const struct target *t, struct kernel *k, struct sized *s)
 {
 	struct module *m = M->m;
 	const char *why;
 	if (k->given) {
 		k->trace = k->given;
-		why = schedule(k);
-	} else { /* default_schedule leaves the program as its trace would */
-		k->trace = arena_str(&m->arena, default_schedule(k->prog));
-		why = complete(k);
+		why = schedule(k, s);
+	} else {
+		why = schedule_default(k, s, &m->arena);
 	}
 	if (why && k->given)
 		die_trace(m, n, why);
@@ -80,37 +97,38 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 		return NULL;
 	warn("%s: the default trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
 	k->trace = strcmp(k->prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k->prog->algo) : "";
-	struct loop_prog *fresh = lower_again(M, n, t, k->prog->algo);
-	prog_free(k->prog);
-	k->prog = fresh;
-	if ((why = schedule(k)))
+	struct sized fresh = lower_again(M, n, t, k->prog->algo);
+	sized_free(s);
+	*s = fresh;
+	k->prog = s->low.prog;
+	if ((why = schedule(k, s)))
 		why = arena_printf(&m->arena, "plain loops: %s", why);
 	return why;
 }
 
 /* The stages that k's trace is for: best, or those of another algorithm if the trace names one. A trace that is stamped for stages that
  * the group no longer has is dropped: tuning can start from it, but it is no result. */
-static struct lowered follow_trace(struct model *M, node_id n, const struct target *t, struct kernel *k, struct lowered best)
+static struct sized follow_trace(struct model *M, node_id n, const struct target *t, struct kernel *k, struct sized best)
 {
 	struct module *m = M->m;
 	const char *algo = trace_algo(k->given, &m->arena), *why = NULL;
-	struct lowered l = best;
+	struct sized s = best;
 
-	if (algo && strcmp(algo, best.prog->algo))
-		l = lower_call(M, n, t, algo, &why);
+	if (algo && strcmp(algo, best.low.prog->algo))
+		s = lower_call(M, n, t, algo, &why);
 	if (why && trace_fit(k->given, k->digest) == TRACE_PLAIN)
 		die_trace(m, n, why);
-	if (k->given && (why || trace_fit(k->given, prog_digest(l.prog)) == TRACE_SEED)) {
+	if (k->given && (why || trace_fit(k->given, prog_digest(s.low.prog)) == TRACE_SEED)) {
 		warn("%s: its trace is for other stages than it has; the default schedule instead; tune it again",
 		     node_where(m, n, &m->arena));
 		k->given = NULL;
-		if (!why && l.prog != best.prog)
-			prog_free(l.prog);
-		l = best;
+		if (!why && s.low.prog != best.low.prog)
+			sized_free(&s);
+		s = best;
 	}
-	if (l.prog != best.prog)
-		prog_free(best.prog);
-	return l;
+	if (s.low.prog != best.low.prog)
+		sized_free(&best);
+	return s;
 }
 
 /* Without a kernel: a function of lib/native, or the slow path. */
@@ -127,41 +145,124 @@ static void add_opaque(struct model *M, node_id n, const char *why)
 	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why, .opaque = M->nopaque++});
 }
 
+/* ---- sizes that vary ---- */
+
+/* The operands of a group and its inputs, its results and its outputs are of one type; and a run knows their sizes. NULL, or why not. */
+static const char *sizes_fit(const struct model *M, node_id n)
+{
+	struct module *m = M->m;
+	const struct node *f = node(m, n);
+	const struct graph *g = graph(m, attr_graph(f, "graph"));
+	const char *why = NULL;
+
+	if (g->in.n != f->nin || g->out.n != f->nout)
+		return "its graph is of another form";
+	for (uint32_t i = 0; i < f->nin + f->nout && !why; i++) {
+		val_id v = i < f->nin ? f->in[i] : f->out[i - f->nin], inside = i < f->nin ? g->in.a[i] : g->out.a[i - f->nin];
+		const struct type *t = &val(m, v)->type, *u = &val(m, inside)->type;
+		if (t->dtype != u->dtype || t->rank != u->rank ||
+		    (t->rank > 0 && memcmp(t->dims, u->dims, (size_t)t->rank * sizeof *t->dims)))
+			return "its graph has other types";
+		if (val(m, v)->kind != VAL_CONST)
+			why = sizes_settled(M, v);
+	}
+	return why;
+}
+
+static void add_least(struct kernel *k, poly e)
+{
+	int64_t lo, hi;
+
+	if (e == POLY_UNKNOWN)
+		return;
+	poly_range(k->prog->P, e, &lo, &hi);
+	for (size_t i = 0; i < k->least.n && lo < 0; i++)
+		if (k->least.a[i] == e)
+			return;
+	if (lo < 0)
+		vec_push(&k->least, e);
+}
+
+/* The kernel is proved for sizes that are not negative; those of buffers inside it must not be, either. */
+static const char *find_least(struct kernel *k)
+{
+	for (buf_id b = 1; b < k->prog->bufs.n; b++) {
+		const struct loop_buf *x = lbuf(k->prog, b);
+		for (int d = 0; d < x->rank; d++) {
+			add_least(k, x->dim[d]);
+			add_least(k, x->size[d]);
+		}
+		add_least(k, x->start);
+	}
+	for (size_t i = 0; i < k->least.n; i++)
+		if (!prog_fixed(k->prog, k->least.a[i]))
+			return "a size inside it depends on loops";
+	return prog_fixed(k->prog, k->prog->workspace_of) ? NULL : "its workspace depends on loops";
+}
+
+/* ---- calls ---- */
+
+/* k is new: schedules it. NULL, or why there is no kernel; then its program is gone. */
+static const char *kernel_add(struct model *M, node_id n, const struct target *t, struct kernel *k, struct sized *s)
+{
+	const char *why = kernel_make(M, n, t, k, s);
+
+	if (!why && s->usual)
+		why = find_least(k);
+	if (why) {
+		vec_free(&k->least);
+		sized_free(s);
+		return why;
+	}
+	if (s->usual)
+		prog_free(s->usual);
+	vec_push(&M->kernels, *k);
+	return NULL;
+}
+
+/* The symbols that a program takes. */
+static poly_var *find_params(struct module *m, const struct loop_prog *p)
+{
+	poly_var *v = ARENA_ARRAY(&m->arena, poly_var, p->params.n + 1);
+
+	for (size_t i = 0; i < p->params.n; i++)
+		if (!(v[i] = poly_var_find(m->dims, p->params.a[i].name)))
+			BUG("no symbol %s", sym_str(p->params.a[i].name));
+	return v;
+}
+
 void call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces)
 {
 	struct module *m = M->m;
-	const char *why;
+	const char *why = NULL;
 	if (strip_images(m, n) > 1 && !image_apart(m, n, strip_images(m, n), t))
 		model_die_at(m, n, EX_BADDATA, "it does not run image by image; run ge-plan again");
-	if (node_varies(M->m, node(M->m, n))) {
-		add_opaque(M, n, "its sizes are known only in a run");
-		return;
-	}
-	struct lowered l = lower_call(M, n, t, NULL, &why);
+	if (node_varies(m, node(m, n)))
+		why = sizes_fit(M, n);
+	struct sized s = why ? (struct sized){0} : lower_call(M, n, t, NULL, &why);
 
 	if (why) {
 		add_opaque(M, n, why);
 		return;
 	}
-	struct kernel k = {.digest = prog_digest(l.prog)};
+	struct kernel k = {.digest = prog_digest(s.low.prog)};
 	k.given = trace_given(traces, k.digest);
 	if (!k.given)
 		k.given = attr_str(node(m, n), "trace", NULL);
-	l = follow_trace(M, n, t, &k, l);
-	l.prog->threads = M->threads;
-	k.prog = l.prog;
-	val_id *cval = arena_copy(&m->arena, l.cval, (size_t)l.nconst * sizeof *l.cval);
+	s = follow_trace(M, n, t, &k, s);
+	k.prog = s.low.prog;
+	k.prog->threads = M->threads;
+	struct call c = {.node = n, .nconst = s.low.nconst, .nparam = (int)k.prog->params.n, .param = find_params(m, k.prog)};
+	c.cval = arena_copy(&m->arena, s.low.cval, (size_t)c.nconst * sizeof *c.cval);
 
-	uint32_t i = kernel_find(M, k.digest, k.given);
-	if (i != UINT32_MAX) {
-		prog_free(l.prog);
-	} else if (!(why = kernel_make(M, n, t, &k))) {
-		i = (uint32_t)M->kernels.n;
-		vec_push(&M->kernels, k);
+	c.kernel = kernel_find(M, k.digest, k.given);
+	if (c.kernel != UINT32_MAX) {
+		sized_free(&s);
+	} else if (!(why = kernel_add(M, n, t, &k, &s))) {
+		c.kernel = (uint32_t)M->kernels.n - 1;
 	} else {
-		prog_free(k.prog);
 		add_opaque(M, n, why);
 		return;
 	}
-	vec_push(&M->calls, (struct call){.node = n, .kernel = i, .nconst = l.nconst, .cval = cval});
+	vec_push(&M->calls, c);
 }

@@ -16,6 +16,8 @@ static void add_calls(struct model *M, struct section *s, const struct target *t
 			control_add(M, n, x);
 		else
 			call_add(M, n, t, traces);
+		if (s == M->sections.a && !call_has_kernel(&M->calls.a[M->calls.n - 1]))
+			sizes_take(M, (uint32_t)M->calls.n - 1);
 	}
 	s->end = (uint32_t)M->calls.n;
 }
@@ -33,6 +35,8 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	M->shaped = model_varies(M);
 	if (sketch && !M->shaped)
 		strips_choose(m, t, M->root, threads);
+	M->sizes.known = xcalloc(poly_nvars(m->dims) + 1, sizeof *M->sizes.known);
+	sizes_take(M, SIZE_INPUT);
 	for (size_t s = 0; s < M->sections.n; s++)
 		add_calls(M, &M->sections.a[s], t, traces);
 	strips_find(M);
@@ -42,8 +46,10 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 
 void model_free(struct model *M)
 {
-	for (size_t i = 0; i < M->kernels.n; i++)
+	for (size_t i = 0; i < M->kernels.n; i++) {
 		prog_free(M->kernels.a[i].prog);
+		vec_free(&M->kernels.a[i].least);
+	}
 	vec_free(&M->kernels);
 	for (size_t i = 0; i < M->sections.n; i++)
 		vec_free(&M->sections.a[i].out);
@@ -52,6 +58,9 @@ void model_free(struct model *M)
 	vec_free(&M->states);
 	free(M->section_of);
 	free(M->slot);
+	free(M->sizes.known);
+	vec_free(&M->sizes.waiting);
+	vec_free(&M->sizes.facts);
 	free(M->root);
 	free(M->inner);
 	free(M);

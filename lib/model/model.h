@@ -13,6 +13,7 @@ struct kernel {
 	struct digest digest;   /* of the stages by the algorithm that the lowering thinks best, before any primitive */
 	const char *given;      /* the trace attribute, NULL: the default schedule */
 	const char *trace;      /* what was applied */
+	VEC(poly) least;        /* of prog, in its parameters: for sizes that make one of these negative it is not made */
 };
 
 /* A Fused node of a section, in order. */
@@ -28,6 +29,8 @@ struct call {
 	struct control *control;
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
+	int nparam;
+	poly_var *param; /* parameter number i of the kernel is this symbol of the module */
 	/* In a strip, it and its neighbours run for one image after the other, each on its part of axis 0. Outside of a strip images is
 	 * 1, and strip and last are the number of the call itself. */
 	int64_t images;
@@ -56,6 +59,26 @@ struct state {
 	const char *why; /* two places: why */
 };
 
+/* The size of an axis is there: a run learns a symbol, or compares. */
+enum { SIZE_INPUT = UINT32_MAX };
+struct size_fact {
+	uint32_t call; /* behind this one; SIZE_INPUT: when the inputs are there, */
+	graph_id graph; /* of this section */
+	val_id v;
+	int axis;
+	poly_var var; /* the size is coef * var + rest; 0: it must be what the type of v says */
+	int64_t coef;
+	poly rest;
+};
+
+struct sizes {
+	uint8_t *known; /* symbol -> does a run know it, at this place of the section? */
+	uint8_t **at;   /* section -> the same where it begins, by its calls so far */
+	uint8_t *open;  /* value -> axes whose sizes are not compared with its type */
+	VEC(struct size_fact) waiting;
+	VEC(struct size_fact) facts; /* in the order of calls, a section's inputs first */
+};
+
 struct model {
 	struct module *m;
 	int threads;
@@ -74,6 +97,7 @@ struct model {
 	uint32_t nslots;
 	VEC(struct state) states; /* by input */
 	int64_t state_bytes;      /* of the memory of states */
+	struct sizes sizes;       /* of the main graph */
 };
 
 /* ---- model.c ---- */
@@ -94,8 +118,9 @@ static inline bool call_has_kernel(const struct call *c) { return c->kernel < KE
 /* Of a native or control call: the value of its section that operand i of the node is, or a constant; 0: it is not there. */
 val_id call_operand(const struct model *M, const struct call *c, uint32_t i);
 val_id call_result(const struct model *M, const struct call *c, uint32_t k); /* 0: nobody wants it */
-/* A control call's: its sections must be planned. */
+/* A control call's: its sections must be planned. 0 also if it varies with sizes, when it is no part of the arena. */
 int64_t call_workspace_bytes(const struct model *M, const struct call *c);
+bool call_workspace_varies(const struct model *M, const struct call *c);
 /* Of the main graph. */
 static inline int64_t model_arena_bytes(const struct model *M) { return M->sections.a[0].arena_bytes; }
 /* The section in which v is made or comes in; NULL: it is a constant. */

@@ -44,6 +44,12 @@ bool model_varies(const struct model *M);
 /* Fills slot and nslots, and the slots of control calls. */
 void slots_give(struct model *M);
 
+/* ---- sizes.c ---- */
+/* Call (a kernel's is none, its results are as its types say) has made its results, or SIZE_INPUT: what does a run know now? */
+void sizes_take(struct model *M, uint32_t call);
+/* NULL: a run knows all sizes of v now, and they are as the type says; else why not. */
+const char *sizes_settled(const struct model *M, val_id v);
+
 /* ---- strips.c ---- */
 /* Chooses the strips of the main graph and leaves the attribute on their nodes. root: as struct model has it. */
 void strips_choose(struct module *m, const struct target *t, const val_id *root, int threads);

@@ -42,18 +42,20 @@ static bool memory_order(const struct type *t, int *axis)
 	return true;
 }
 
-/* Copies a tensor between the layout of its type and row-major order. */
-static void copy_layout(struct module *m, const struct type *t, char *to, const char *from, bool into_layout)
+/* Copies a tensor, of these sizes, between the layout of its type and row-major order. */
+static void copy_layout(const struct type *t, const int64_t *dims, char *to, const char *from, bool into_layout)
 {
 	size_t size = dtype_size(t->dtype);
-	int64_t n = type_count(m, t), dims[RANK_MAX], stride[RANK_MAX], step = 1, at[RANK_MAX] = {0}, off = 0;
+	int64_t n = 1, stride[RANK_MAX], step = 1, at[RANK_MAX] = {0}, off = 0;
 	int axis[RANK_MAX];
+
+	for (int i = 0; i < t->rank; i++)
+		n *= dims[i];
 
 	if (!memory_order(t, axis)) {
 		memcpy(to, from, (size_t)n * size);
 		return;
 	}
-	type_dims(m, t, dims);
 	for (int i = t->rank - 1; i >= 0; i--) {
 		stride[axis[i]] = step;
 		step *= dims[axis[i]];
@@ -93,8 +95,26 @@ static struct tensor *operand(struct module *m, val_id v, const void *data, stru
 		return x;
 	}
 	struct tensor *x = tensor_new(a, t->dtype, t->rank, dims);
-	copy_layout(m, t, (char *)x->data, data, false);
+	copy_layout(t, dims, (char *)x->data, data, false);
 	return x;
+}
+
+/* One whose size varies. */
+static struct tensor *operand_of_any_size(struct module *m, val_id v, const struct hone_value *x, struct arena *a)
+{
+	const struct type *t = &val(m, v)->type;
+	int axis[RANK_MAX];
+
+	if (t->layout && x->rank == t->rank && memory_order(t, axis)) {
+		struct tensor *y = tensor_new(a, t->dtype, t->rank, x->shape);
+		copy_layout(t, x->shape, (char *)y->data, x->data, false);
+		return y;
+	}
+	struct tensor *y = ARENA_NEW(a, struct tensor);
+	*y = (struct tensor){.dtype = (enum dtype)x->type, .rank = x->rank, .data = x->data};
+	y->dims = arena_copy(a, x->shape, sizeof *y->dims * (size_t)x->rank);
+	y->nbytes = (size_t)tensor_count(y) * dtype_size(y->dtype);
+	return y;
 }
 
 /* The text that type_str would give, but that stays in the module. */
@@ -119,7 +139,7 @@ static void result(struct module *m, node_id id, uint32_t k, const struct tensor
 		die(EX_BADDATA, "%s is %s for these inputs, not %s", sym_str(val(m, node(m, id)->out[k])->name),
 		    x ? shape_str(x, a) : "missing", type_str(m, t, a));
 	if (x->data != out)
-		copy_layout(m, t, out, x->data, true);
+		copy_layout(t, dims, out, x->data, true);
 }
 
 /* A row-major result may be computed in place. */
@@ -172,14 +192,7 @@ static void run_values(struct module *m, node_id id, const struct order *o, stru
 			continue;
 		}
 		const struct hone_value *v = o->value[given++];
-		if (type_static(m, &val(m, n->in[i])->type)) { /* it may have a layout; others are row-major */
-			x[i] = operand(m, n->in[i], v->data, a);
-			continue;
-		}
-		struct tensor *t = x[i] = ARENA_NEW(a, struct tensor);
-		*t = (struct tensor){.dtype = (enum dtype)v->type, .rank = v->rank, .data = v->data};
-		t->dims = arena_copy(a, v->shape, sizeof *t->dims * (size_t)v->rank);
-		t->nbytes = (size_t)tensor_count(t) * dtype_size(t->dtype);
+		x[i] = type_static(m, &val(m, n->in[i])->type) ? operand(m, n->in[i], v->data, a) : operand_of_any_size(m, n->in[i], v, a);
 	}
 	const char *why = eval_node(m, id, x, y, a);
 	if (why)
@@ -189,8 +202,11 @@ static void run_values(struct module *m, node_id id, const struct order *o, stru
 		if (!p)
 			die(EX_BADDATA, "%s is %s for these inputs, not %s", sym_str(val(m, n->out[k])->name),
 			    y[k] ? shape_str(y[k], a) : "missing", type_str(m, &val(m, n->out[k])->type, a));
-		if (type_static(m, &val(m, n->out[k])->type))
+		const struct type *t = &val(m, n->out[k])->type;
+		if (type_static(m, t))
 			result(m, id, k, y[k], p, a);
+		else if (t->layout && t->rank == y[k]->rank)
+			copy_layout(t, y[k]->dims, p, y[k]->data, true);
 		else
 			memcpy(p, y[k]->data, y[k]->nbytes);
 	}

@@ -12,7 +12,7 @@ struct hone_opaque *hone_opaque_open(const void *steps, size_t n, char *why, siz
 /* Runs step i on buffers of its results and of its operands without the constants, in the layouts of their types. 0, or -1 and why. It
  * never ends the process, nor changes how the caller rounds. Only one caller runs at a time; others wait. */
 int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void *const *out, char *why, size_t size);
-/* The same on values of any size. room gives memory for result k, row-major; NULL: there is none, or it has another size than it must. */
+/* The same on values of any size. room gives memory for result k; NULL: there is none, or it has another size than it must. */
 struct hone_value;
 int hone_opaque_run_values(struct hone_opaque *o, size_t i, const struct hone_value *const *in,
 			   void *(*room)(void *arg, size_t k, int type, int rank, const long *shape, size_t bytes), void *arg, char *why,

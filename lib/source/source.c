@@ -99,8 +99,10 @@ static void put_runtime(struct emission *e, FILE *f)
 	if (e->M->states.n)
 		fputs(state_file_text, f);
 	const char *rest = put_template(e, f, runtime, "@STEPS@"), *end;
-	if (e->M->shaped)
+	if (e->M->shaped) {
 		put_template(e, f, values_text, NULL);
+		put_template(e, f, sizes_text, NULL);
+	}
 	if (e->M->nnative)
 		put_template(e, f, native_runtime_text, NULL);
 	if (e->functions.threads > 1)

@@ -19,7 +19,7 @@ void put_place(struct emission *e, FILE *f, const struct call *c, val_id v)
 	case HOME_OUTPUT: fprintf(f, "out[%" PRIu32 "]", h.index); break;
 	case HOME_CONST: fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, h.index)); break;
 	case HOME_ARENA: fprintf(f, "%c(%" PRId64 ")", section_arena(value_section(e->M, v), e), h.offset); break;
-	case HOME_SLOT:
+	case HOME_SLOT: fprintf(f, "m->slot[%" PRIu32 "].v.data", h.index); break;
 	case HOME_NONE: BUG("value %s has no place", sym_str(val(e->M->m, v)->name));
 	}
 	if (step)
@@ -58,17 +58,26 @@ void put_workspace(struct emission *e, FILE *f, uint32_t c, int64_t offset)
 static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
+	bool sized = node_varies(e->M->m, node(e->M->m, x->node));
 
+	if (sized)
+		put_sized_open(e, f, c);
 	fprintf(f, "%s\t%s(", x->images > 1 ? "\t" : "", e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
 	put_operands(e, f, x);
 	for (int i = 0; i < x->nconst; i++)
 		fprintf(f, e->weights.of_call[c][i] < 0 ? "NULL, " : "W(%" PRId64 "), ", e->weights.of_call[c][i]);
 	put_results(e, f, x);
-	if (call_workspace_bytes(e->M, x))
+	if (x->nparam)
+		put_sized_params(f, x);
+	if (call_workspace_varies(e->M, x))
+		fprintf(f, "m->work");
+	else if (call_workspace_bytes(e->M, x))
 		put_workspace(e, f, c, 0);
 	else
 		fprintf(f, "NULL");
 	fprintf(f, emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ", m->team);\n" : ");\n");
+	if (sized)
+		fprintf(f, "\t}\n");
 }
 
 void put_value(struct emission *e, FILE *f, val_id v)
@@ -155,6 +164,8 @@ static void put_call(struct emission *e, FILE *f, const struct section *s, uint3
 		put_control_call(e, f, s, c);
 	else
 		put_kernel_call(e, f, c);
+	if (!call_has_kernel(x) && s == e->M->sections.a)
+		put_sizes_of_call(e, f, c);
 	if (call_has_kernel(x) && emit_checks_indices(e->M->kernels.a[x->kernel].prog))
 		fprintf(f, "\tif (bad_index)\n\t\treturn index_outside(%" PRIu32 ");\n", c);
 	fprintf(f, "%s\tLAP%s(%" PRIu32 "); /* ", x->images > 1 ? "\t" : "", s == e->M->sections.a ? "" : "_IN", c);
@@ -223,6 +234,8 @@ void put_steps(struct emission *e, FILE *f)
 	for (uint32_t c = 0; c < e->M->calls.n; c++)
 		if (e->M->calls.a[c].kernel == KERNEL_NATIVE)
 			put_native_attrs(e, f, c);
+	if (e->M->shaped)
+		put_sizes_of_inputs(e, f);
 	for (size_t s = e->M->sections.n; s-- > 0;)
 		put_section(e, f, &e->M->sections.a[s]);
 }

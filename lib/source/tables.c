@@ -5,39 +5,10 @@
 #include "op/op.h"
 #include "target/backend.h"
 
-/* Number of a dim among those of the inputs that are no numbers: equal ones have equal sizes. 0: it is a number, or any. */
-static int symbol_of(struct emission *e, dim d, int *count)
+/* What a model of varying sizes knows besides: names of sizes, and numbers of types. */
+static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n, const val_id *v)
 {
 	struct module *m = e->M->m;
-	const struct graph *g = graph(m, m->main);
-	VEC(dim) seen = {0};
-	int at = 0;
-	int64_t n;
-
-	for (size_t i = 0; i < g->in.n; i++) {
-		const struct type *t = &val(m, g->in.a[i])->type;
-		for (int k = 0; k < t->rank; k++) {
-			size_t j = 0;
-			if (t->dims[k] == POLY_UNKNOWN || poly_is_const(m->dims, t->dims[k], &n))
-				continue;
-			while (j < seen.n && seen.a[j] != t->dims[k])
-				j++;
-			if (j == seen.n)
-				vec_push(&seen, t->dims[k]);
-			if (t->dims[k] == d)
-				at = (int)j + 1;
-		}
-	}
-	*count = (int)seen.n;
-	vec_free(&seen);
-	return at;
-}
-
-/* What a model of varying sizes knows besides: names of sizes, of inputs their numbers, and numbers of types. */
-static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n, const val_id *v, bool inputs)
-{
-	struct module *m = e->M->m;
-	int count = 0;
 	int64_t c;
 
 	for (size_t i = 0; i < n; i++) {
@@ -52,18 +23,8 @@ static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n,
 			fprintf(f, ", ");
 		}
 		fprintf(f, "NULL};\n");
-		if (!inputs)
-			continue;
-		fprintf(f, "static const int %s_symbol%zu[] = {", what, i);
-		for (int k = 0; k < t->rank; k++)
-			fprintf(f, "%d, ", symbol_of(e, t->dims[k], &count));
-		fprintf(f, "0};\n");
 	}
-	if (inputs)
-		fprintf(f, "static const int *const %s_symbol[] = {", what);
-	for (size_t i = 0; i < n && inputs; i++)
-		fprintf(f, "%s_symbol%zu, ", what, i);
-	fprintf(f, "%sstatic const int %s_type[] = {", inputs ? "NULL};\n" : "", what);
+	fprintf(f, "static const int %s_type[] = {", what);
 	for (size_t i = 0; i < n; i++)
 		fprintf(f, "%d, ", (int)val(m, v[i])->type.dtype);
 	fprintf(f, "0};\n");
@@ -84,7 +45,7 @@ static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n,
 		fprintf(f, "0};\n");
 	}
 	if (e->M->shaped)
-		put_symbols(e, f, what, n, v, !name);
+		put_symbols(e, f, what, n, v);
 	fprintf(f, "static const struct hone_tensor %s[] = {\n", what);
 	for (size_t i = 0; i < n; i++) {
 		fprintf(f, "\t{");
@@ -109,11 +70,8 @@ static void put_sizes(struct emission *e, FILE *f)
 	fprintf(f,
 		"#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n#define WEIGHTS_AT %d\n",
 		model_arena_bytes(e->M), e->weights.bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
-	if (e->M->shaped) {
-		int count;
-		symbol_of(e, POLY_UNKNOWN, &count);
-		fprintf(f, "#define NUM_SLOTS %" PRIu32 "\n#define NUM_SYMBOLS %d\n", e->M->nslots, count);
-	}
+	if (e->M->shaped)
+		fprintf(f, "#define NUM_SLOTS %" PRIu32 "\n#define NUM_SYMBOLS %" PRIu32 "\n", e->M->nslots, poly_nvars(e->M->m->dims));
 	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->weights.opaque, e->weights.opaque_bytes);
 	if (e->weights.opaque_bytes)
 		fprintf(f, "\n%s\n", opaque_text);

@@ -22,6 +22,9 @@ const char checksum_text[] =
 const char values_text[] =
 #include "lib/source/values.in.inc"
 	;
+const char sizes_text[] =
+#include "lib/source/sizes.in.inc"
+	;
 const char values_run_text[] =
 #include "lib/source/values_run.in.inc"
 	;

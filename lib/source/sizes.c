@@ -1,0 +1,183 @@
+/* Sizes that only a run knows, as C: symbols, polynomials in them, and kernels that take them. */
+#include <inttypes.h>
+#include "source/source_impl.h"
+#include "common/msg.h"
+#include "op/op.h"
+
+/* ---- polynomials ---- */
+
+/* e, of P. symbol: the module's symbol by variable of P; NULL: they are those. */
+static void put_poly(FILE *f, const struct polys *P, poly e, const poly_var *symbol);
+
+static void put_atom(FILE *f, const struct polys *P, uint32_t id, const poly_var *symbol)
+{
+	const struct poly_atom *x = poly_atom(P, id);
+
+	switch (x->kind) {
+	case POLY_VAR: fprintf(f, "m->size[%" PRIu32 "]", symbol ? symbol[x->var] : x->var); return;
+	case POLY_FLOOR: fprintf(f, "size_floor("); break;
+	case POLY_MIN: fprintf(f, "size_least("); break;
+	case POLY_MAX: fprintf(f, "size_most("); break;
+	}
+	put_poly(f, P, x->a, symbol);
+	fprintf(f, ", ");
+	if (x->kind == POLY_FLOOR)
+		fprintf(f, "%" PRId64, x->c);
+	else
+		put_poly(f, P, x->b, symbol);
+	fprintf(f, ")");
+}
+
+static void put_term(FILE *f, const struct polys *P, poly e, int i, const poly_var *symbol)
+{
+	const uint32_t *atom;
+	int n;
+	int64_t coef = poly_term(P, e, i, &n, &atom);
+	bool plain = coef == 1 && n;
+
+	for (int k = plain; k < n; k++)
+		fprintf(f, "size_times(&large, ");
+	if (!plain)
+		fprintf(f, "%" PRId64, coef);
+	for (int k = 0; k < n; k++) {
+		fprintf(f, k || !plain ? ", " : "");
+		put_atom(f, P, atom[k], symbol);
+		fprintf(f, k || !plain ? ")" : "");
+	}
+}
+
+static void put_poly(FILE *f, const struct polys *P, poly e, const poly_var *symbol)
+{
+	int n = poly_nterms(P, e);
+
+	for (int i = 0; i < n - 1; i++)
+		fprintf(f, "size_plus(&large, ");
+	for (int i = 0; i < n; i++) {
+		fprintf(f, i ? ", " : "");
+		put_term(f, P, e, i, symbol);
+		fprintf(f, i ? ")" : "");
+	}
+	if (!n)
+		fprintf(f, "0");
+}
+
+static void put_shape(struct emission *e, FILE *f, val_id v)
+{
+	const struct type *t = &val(e->M->m, v)->type;
+
+	fprintf(f, "(const int64_t[]){");
+	for (int i = 0; i < t->rank; i++) {
+		put_poly(f, e->M->m->dims, t->dims[i], NULL);
+		fprintf(f, ", ");
+	}
+	fprintf(f, "0}");
+}
+
+/* ---- what a run learns ---- */
+
+/* For messages. */
+static void put_value_name(struct emission *e, FILE *f, val_id v)
+{
+	fprintf(f, "\"value\", ");
+	put_string(f, sym_str(val(e->M->m, v)->name));
+}
+
+static void put_fact(struct emission *e, FILE *f, const struct size_fact *x)
+{
+	struct polys *P = e->M->m->dims;
+	struct home h = value_home(e->M, x->v);
+
+	if (h.kind == HOME_INPUT)
+		fprintf(f, "\tif (size_%s(\"input\", input[%" PRIu32 "].name, ", x->var ? "learn" : "check", h.index);
+	else
+		fprintf(f, "\tif (size_%s(\"step\", step[%" PRIu32 "].node, ", x->var ? "learn" : "check", x->call);
+	put_value(e, f, x->v);
+	fprintf(f, ".shape, %d, ", x->axis);
+	if (!x->var) {
+		put_poly(f, P, val(e->M->m, x->v)->type.dims[x->axis], NULL);
+	} else {
+		int64_t lo, hi;
+		poly_var_range(P, x->var, &lo, &hi);
+		fprintf(f, "&m->size[%" PRIu32 "], %" PRId64 ", ", x->var, x->coef);
+		put_poly(f, P, x->rest, NULL);
+		fprintf(f, ", %" PRId64 ", %" PRId64 ", %" PRId64, lo < 0 ? 0 : lo, hi, poly_var_divisor(P, x->var));
+	}
+	fprintf(f, ", &large))\n\t\treturn -1;\n");
+}
+
+static size_t put_facts(struct emission *e, FILE *f, uint32_t call)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < e->M->sizes.facts.n; i++)
+		if (e->M->sizes.facts.a[i].call == call && !n++)
+			fprintf(f, call == SIZE_INPUT ? "\tint large = 0;\n\n" : "\t{\n\tint large = 0;\n");
+	for (size_t i = 0; i < e->M->sizes.facts.n; i++)
+		if (e->M->sizes.facts.a[i].call == call)
+			put_fact(e, f, &e->M->sizes.facts.a[i]);
+	return n;
+}
+
+void put_sizes_of_inputs(struct emission *e, FILE *f)
+{
+	fprintf(f, "static int sizes_of_inputs(struct %s *m)\n{\n", e->name);
+	if (!put_facts(e, f, SIZE_INPUT))
+		fprintf(f, "\t(void)m;\n");
+	fprintf(f, "\treturn 0;\n}\n\n");
+}
+
+void put_sizes_of_call(struct emission *e, FILE *f, uint32_t c)
+{
+	if (put_facts(e, f, c))
+		fprintf(f, "\t}\n");
+}
+
+/* ---- kernels ---- */
+
+/* The module's symbols by variable of the kernel's program. */
+static poly_var *symbols_of(struct emission *e, const struct call *x)
+{
+	struct loop_prog *p = e->M->kernels.a[x->kernel].prog;
+	poly_var *symbol = ARENA_ARRAY(&e->M->m->arena, poly_var, poly_nvars(p->P) + 1);
+
+	for (int i = 0; i < x->nparam; i++)
+		symbol[p->params.a[i].var] = x->param[i];
+	return symbol;
+}
+
+void put_sized_open(struct emission *e, FILE *f, uint32_t c)
+{
+	const struct call *x = &e->M->calls.a[c];
+	struct kernel *k = &e->M->kernels.a[x->kernel];
+	const struct node *n = node(e->M->m, x->node);
+	const poly_var *symbol = symbols_of(e, x);
+
+	fprintf(f, "\t{\n\tint large = 0;\n");
+	for (size_t i = 0; i < k->least.n; i++) {
+		fprintf(f, "\tif (");
+		put_poly(f, k->prog->P, k->least.a[i], symbol);
+		fprintf(f, " < 0)\n\t\treturn size_refuse(%" PRIu32 ");\n", c);
+	}
+	for (uint32_t i = 0; i < n->nout; i++) {
+		const struct type *t = &val(e->M->m, n->out[i])->type;
+		if (!value_varies(e->M->m, n->out[i]))
+			continue;
+		fprintf(f, "\tif (size_result(%" PRIu32 ", &m->slot[%" PRIu32 "], %d, %d, ", c, value_home(e->M, n->out[i]).index,
+			(int)t->dtype, t->rank);
+		put_shape(e, f, n->out[i]);
+		fprintf(f, ", &large))\n\t\treturn -1;\n");
+	}
+	if (call_workspace_varies(e->M, x)) {
+		fprintf(f, "\tif (size_work(%" PRIu32 ", m, ", c);
+		put_poly(f, k->prog->P, k->prog->workspace_of, symbol);
+		fprintf(f, ", &large))\n\t\treturn -1;\n");
+	}
+}
+
+void put_sized_params(FILE *f, const struct call *x)
+{
+	fprintf(f, "(const long[]){");
+	for (int i = 0; i < x->nparam; i++)
+		fprintf(f, "m->size[%" PRIu32 "], ", x->param[i]);
+	fprintf(f, "}, ");
+}
