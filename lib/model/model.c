@@ -8,6 +8,8 @@ static void add_calls(struct model *M, struct section *s, const struct target *t
 	struct module *m = M->m;
 
 	s->first = (uint32_t)M->calls.n;
+	if (M->shaped)
+		sizes_begin(M, s);
 	for (size_t i = 0; i < graph(m, s->graph)->nodes.n; i++) {
 		node_id n = graph(m, s->graph)->nodes.a[i], x;
 		if (node(m, n)->op != OP_Fused)
@@ -16,7 +18,9 @@ static void add_calls(struct model *M, struct section *s, const struct target *t
 			control_add(M, n, x);
 		else
 			call_add(M, n, t, traces);
-		if (s == M->sections.a && !call_has_kernel(&M->calls.a[M->calls.n - 1]))
+		if (M->shaped && x)
+			sizes_pass(M, M->calls.a[M->calls.n - 1].control);
+		if (M->shaped && !call_has_kernel(&M->calls.a[M->calls.n - 1]))
 			sizes_take(M, (uint32_t)M->calls.n - 1);
 	}
 	s->end = (uint32_t)M->calls.n;
@@ -35,8 +39,6 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	M->shaped = model_varies(M);
 	if (sketch && !M->shaped)
 		strips_choose(m, t, M->root, threads);
-	M->sizes.known = xcalloc(poly_nvars(m->dims) + 1, sizeof *M->sizes.known);
-	sizes_take(M, SIZE_INPUT);
 	for (size_t s = 0; s < M->sections.n; s++)
 		add_calls(M, &M->sections.a[s], t, traces);
 	strips_find(M);
@@ -51,6 +53,7 @@ void model_free(struct model *M)
 		vec_free(&M->kernels.a[i].least);
 	}
 	vec_free(&M->kernels);
+	sizes_release(&M->sizes, M->sections.n);
 	for (size_t i = 0; i < M->sections.n; i++)
 		vec_free(&M->sections.a[i].out);
 	vec_free(&M->sections);
@@ -58,9 +61,6 @@ void model_free(struct model *M)
 	vec_free(&M->states);
 	free(M->section_of);
 	free(M->slot);
-	free(M->sizes.known);
-	vec_free(&M->sizes.waiting);
-	vec_free(&M->sizes.facts);
 	free(M->root);
 	free(M->inner);
 	free(M);

@@ -62,7 +62,7 @@ struct state {
 /* The size of an axis is there: a run learns a symbol, or compares. */
 enum { SIZE_INPUT = UINT32_MAX };
 struct size_fact {
-	uint32_t call; /* behind this one; SIZE_INPUT: when the inputs are there, */
+	uint32_t call;  /* behind this one; SIZE_INPUT: when the inputs are there, */
 	graph_id graph; /* of this section */
 	val_id v;
 	int axis;
@@ -97,7 +97,7 @@ struct model {
 	uint32_t nslots;
 	VEC(struct state) states; /* by input */
 	int64_t state_bytes;      /* of the memory of states */
-	struct sizes sizes;       /* of the main graph */
+	struct sizes sizes;
 };
 
 /* ---- model.c ---- */

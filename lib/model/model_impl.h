@@ -45,10 +45,15 @@ bool model_varies(const struct model *M);
 void slots_give(struct model *M);
 
 /* ---- sizes.c ---- */
-/* Call (a kernel's is none, its results are as its types say) has made its results, or SIZE_INPUT: what does a run know now? */
+/* What a run knows where a section begins. */
+void sizes_begin(struct model *M, const struct section *s);
+/* Call, which is no kernel's (those make what types say), has made its results: what does a run know now? */
 void sizes_take(struct model *M, uint32_t call);
+/* The bodies of a call are run here. */
+void sizes_pass(struct model *M, const struct control *x);
 /* NULL: a run knows all sizes of v now, and they are as the type says; else why not. */
 const char *sizes_settled(const struct model *M, val_id v);
+void sizes_release(struct sizes *s, size_t nsections);
 
 /* ---- strips.c ---- */
 /* Chooses the strips of the main graph and leaves the attribute on their nodes. root: as struct model has it. */

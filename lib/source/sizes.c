@@ -80,17 +80,28 @@ static void put_value_name(struct emission *e, FILE *f, val_id v)
 {
 	fprintf(f, "\"value\", ");
 	put_string(f, sym_str(val(e->M->m, v)->name));
+	fprintf(f, ", ");
 }
 
 static void put_fact(struct emission *e, FILE *f, const struct size_fact *x)
 {
 	struct polys *P = e->M->m->dims;
-	struct home h = value_home(e->M, x->v);
+	bool settle = !x->var && value_home(e->M, x->v).kind == HOME_SLOT;
 
-	if (h.kind == HOME_INPUT)
-		fprintf(f, "\tif (size_%s(\"input\", input[%" PRIu32 "].name, ", x->var ? "learn" : "check", h.index);
+	if (settle) {
+		fprintf(f, "\tsize_settle(&");
+		put_value(e, f, x->v);
+		fprintf(f, ", %d, ", x->axis);
+		put_poly(f, P, val(e->M->m, x->v)->type.dims[x->axis], NULL);
+		fprintf(f, ", &large);\n");
+	}
+	fprintf(f, "\tif (size_%s(", x->var ? "learn" : "check");
+	if (x->call != SIZE_INPUT)
+		fprintf(f, "\"step\", step[%" PRIu32 "].node, ", x->call);
+	else if (x->graph == e->M->m->main)
+		fprintf(f, "\"input\", input[%" PRIu32 "].name, ", value_home(e->M, x->v).index);
 	else
-		fprintf(f, "\tif (size_%s(\"step\", step[%" PRIu32 "].node, ", x->var ? "learn" : "check", x->call);
+		put_value_name(e, f, x->v);
 	put_value(e, f, x->v);
 	fprintf(f, ".shape, %d, ", x->axis);
 	if (!x->var) {
@@ -105,32 +116,26 @@ static void put_fact(struct emission *e, FILE *f, const struct size_fact *x)
 	fprintf(f, ", &large))\n\t\treturn -1;\n");
 }
 
-static size_t put_facts(struct emission *e, FILE *f, uint32_t call)
+/* Behind a call, or where a section begins. */
+static void put_facts(struct emission *e, FILE *f, uint32_t call, graph_id g)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < e->M->sizes.facts.n; i++)
-		if (e->M->sizes.facts.a[i].call == call && !n++)
-			fprintf(f, call == SIZE_INPUT ? "\tint large = 0;\n\n" : "\t{\n\tint large = 0;\n");
-	for (size_t i = 0; i < e->M->sizes.facts.n; i++)
-		if (e->M->sizes.facts.a[i].call == call)
-			put_fact(e, f, &e->M->sizes.facts.a[i]);
-	return n;
-}
-
-void put_sizes_of_inputs(struct emission *e, FILE *f)
-{
-	fprintf(f, "static int sizes_of_inputs(struct %s *m)\n{\n", e->name);
-	if (!put_facts(e, f, SIZE_INPUT))
-		fprintf(f, "\t(void)m;\n");
-	fprintf(f, "\treturn 0;\n}\n\n");
-}
-
-void put_sizes_of_call(struct emission *e, FILE *f, uint32_t c)
-{
-	if (put_facts(e, f, c))
+	for (size_t i = 0; i < e->M->sizes.facts.n; i++) {
+		const struct size_fact *x = &e->M->sizes.facts.a[i];
+		if (x->call != call || (call == SIZE_INPUT && x->graph != g))
+			continue;
+		if (!n++)
+			fprintf(f, "\t{\n\tint large = 0;\n");
+		put_fact(e, f, x);
+	}
+	if (n)
 		fprintf(f, "\t}\n");
 }
+
+void put_sizes_of_inputs(struct emission *e, FILE *f, const struct section *s) { put_facts(e, f, SIZE_INPUT, s->graph); }
+
+void put_sizes_of_call(struct emission *e, FILE *f, uint32_t c) { put_facts(e, f, c, 0); }
 
 /* ---- kernels ---- */
 

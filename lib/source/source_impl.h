@@ -8,8 +8,8 @@
 
 /* ---- text.c ---- */
 extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
-	values_run_text[], state_text[], sizes_text[], gears_text[], flow_text[];           /* templates in this folder, NAME.in */
-extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
+	values_run_text[], state_text[], sizes_text[], gears_text[], flow_text[]; /* templates in this folder, NAME.in */
+extern const char opaque_text[], abi_text[], value_text[], state_file_text[];     /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
 /* s inside a comment, which it cannot end. */
@@ -29,8 +29,8 @@ void put_native_attrs(struct emission *e, FILE *f, uint32_t c);
 void put_native_call(struct emission *e, FILE *f, uint32_t c);
 
 /* ---- sizes.c ---- */
-/* A function that learns the symbols that inputs tell, and compares the sizes of others. */
-void put_sizes_of_inputs(struct emission *e, FILE *f);
+/* Learns the symbols that the inputs of a section tell, and compares other sizes. */
+void put_sizes_of_inputs(struct emission *e, FILE *f, const struct section *s);
 /* The same behind call c, which is no kernel's. */
 void put_sizes_of_call(struct emission *e, FILE *f, uint32_t c);
 /* A block with room for the results and the workspace of call c, a kernel's; and the kernel's parameters. */

@@ -11,11 +11,12 @@ void put_place(struct emission *e, FILE *f, const struct call *c, val_id v)
 {
 	struct home h = value_home(e->M, v);
 	int64_t step = c ? image_step(e->M, c, v) : 0;
+	bool value = h.kind == HOME_INPUT && value_varies(e->M->m, v) && value_section(e->M, v) != e->M->sections.a;
 
 	if (step)
 		fprintf(f, "AT(");
 	switch ((enum home_kind)h.kind) {
-	case HOME_INPUT: fprintf(f, "in[%" PRIu32 "]", h.index); break;
+	case HOME_INPUT: fprintf(f, value ? "((const struct hone_value *)in[%" PRIu32 "])->data" : "in[%" PRIu32 "]", h.index); break;
 	case HOME_OUTPUT: fprintf(f, "out[%" PRIu32 "]", h.index); break;
 	case HOME_CONST: fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, h.index)); break;
 	case HOME_ARENA: fprintf(f, "%c(%" PRId64 ")", section_arena(value_section(e->M, v), e), h.offset); break;
@@ -164,7 +165,7 @@ static void put_call(struct emission *e, FILE *f, const struct section *s, uint3
 		put_control_call(e, f, s, c);
 	else
 		put_kernel_call(e, f, c);
-	if (!call_has_kernel(x) && s == e->M->sections.a)
+	if (!call_has_kernel(x))
 		put_sizes_of_call(e, f, c);
 	if (call_has_kernel(x) && emit_checks_indices(e->M->kernels.a[x->kernel].prog))
 		fprintf(f, "\tif (bad_index)\n\t\treturn index_outside(%" PRIu32 ");\n", c);
@@ -195,6 +196,7 @@ static void put_section(struct emission *e, FILE *f, const struct section *s)
 	const struct graph *g = graph(M->m, s->graph);
 
 	put_head(e, f, s);
+	put_sizes_of_inputs(e, f, s);
 	for (uint32_t c = s->first; c < s->end; c++) {
 		const struct call *x = &M->calls.a[c];
 		if (x->images > 1 && x->strip == c)
@@ -234,8 +236,6 @@ void put_steps(struct emission *e, FILE *f)
 	for (uint32_t c = 0; c < e->M->calls.n; c++)
 		if (e->M->calls.a[c].kernel == KERNEL_NATIVE)
 			put_native_attrs(e, f, c);
-	if (e->M->shaped)
-		put_sizes_of_inputs(e, f);
 	for (size_t s = e->M->sections.n; s-- > 0;)
 		put_section(e, f, &e->M->sections.a[s]);
 }
