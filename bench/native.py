@@ -26,15 +26,41 @@ class Tensor(c.Structure):
         return room[start:start + self.bytes].view(dtype).reshape(self.shape[:self.rank])
 
 
+NUMBERS = {n: np.dtype(t) for n, t in enumerate((
+    None, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.int32, np.int64, None, np.bool_, np.float16, np.float64, np.uint32,
+    np.uint64)) if t}
+
+
+class Value(c.Structure):
+    """struct hone_value, lib/op/hone_value.h"""
+    _fields_ = [("type", c.c_int), ("rank", c.c_int), ("shape", c.POINTER(c.c_int64)), ("data", c.c_void_p)]
+
+    @classmethod
+    def of(cls, a):
+        number = next(n for n, t in NUMBERS.items() if t == a.dtype)
+        return cls(number, a.ndim, (c.c_int64 * max(a.ndim, 1))(*a.shape), a.ctypes.data)
+
+    def array(self):
+        """A copy of it."""
+        a = np.empty(self.shape[:self.rank], NUMBERS[self.type])
+        if a.nbytes:
+            c.memmove(a.ctypes.data, self.data, a.nbytes)
+        return a
+
+
+class Step(c.Structure):
+    _fields_ = [("kernel", c.c_char_p), ("node", c.c_char_p), ("flops", c.c_double), ("slow", c.c_int)]
+
+
 class Table(c.Structure):
     _fields_ = [("abi", c.c_int), ("name", c.c_char_p), ("cpu", c.c_char_p), ("compiler", c.c_char_p),
                 ("vector_bytes", c.c_int), ("num_inputs", c.c_int), ("num_outputs", c.c_int),
                 ("num_steps", c.c_int), ("inputs", c.POINTER(Tensor)), ("outputs", c.POINTER(Tensor)),
-                ("steps", c.c_void_p), ("arena_bytes", c.c_size_t), ("weights_bytes", c.c_size_t),
+                ("steps", c.POINTER(Step)), ("arena_bytes", c.c_size_t), ("weights_bytes", c.c_size_t),
                 ("open", c.CFUNCTYPE(c.c_void_p, c.c_char_p, c.c_void_p)),
                 ("run", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p, c.c_void_p)),
-                ("run_timed", c.c_void_p), ("preset", c.c_void_p), ("close", c.c_void_p),
-                ("error", c.CFUNCTYPE(c.c_char_p)), ("run_values", c.c_void_p),
+                ("run_timed", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p)), ("preset", c.c_void_p), ("close", c.c_void_p),
+                ("error", c.CFUNCTYPE(c.c_char_p)), ("run_values", c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Value), c.POINTER(Value), c.c_void_p)),
                 ("num_states", c.c_int), ("states", c.c_void_p), ("reset", c.c_void_p),
                 ("save", c.c_void_p), ("load", c.c_void_p), ("verify", c.c_void_p)]
 
@@ -61,3 +87,36 @@ class Model:
             if run(handle, ins, outs):
                 raise SystemExit(self.table.error().decode())
         return call
+
+    def bind_values(self, x):
+        """A function that computes from x, arrays in the model's order, and one that copies what it computed; for models of any sizes."""
+        if not self.table.run_values:
+            y = [t.empty() for t in self.outputs]
+            return self.bind(x, y), lambda: [a.copy() for a in y]
+        run, handle, ins, outs = self.table.run_values, self.handle, self.values(x), (Value * len(self.outputs))()
+
+        def call():
+            if run(handle, ins, outs, None):
+                raise SystemExit(self.table.error().decode())
+        call.inputs = x  # alive as long as it
+        return call, lambda: [v.array() for v in outs]
+
+    def values(self, x):
+        return (Value * len(x))(*map(Value.of, x))
+
+    def steps(self):
+        return self.table.steps[:self.table.num_steps]
+
+    def timed(self, x):
+        """The seconds that each step takes in the second of two runs."""
+        for _ in range(2):
+            seconds = (c.c_double * self.table.num_steps)()
+            if self.table.run_values:
+                failed = self.table.run_values(self.handle, self.values(x), (Value * len(self.outputs))(), seconds)
+            else:
+                y = [t.empty() for t in self.outputs]
+                ins, outs = ((c.c_void_p * len(v))(*(a.ctypes.data for a in v)) for v in (x, y))
+                failed = self.table.run_timed(self.handle, ins, outs, seconds)
+            if failed:
+                raise SystemExit(self.table.error().decode())
+        return list(seconds)

@@ -63,6 +63,9 @@ has onnxruntime && try session.py ratio "$python" -B bench/session.py examples/d
 has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 	try cliffs.py transpose "$python" -B bench/cliffs.py -o "$out/cliffs" --rounds 1 "transpose | x:512x512" ||
 	pass_over cliffs.py 'no python with onnxruntime (HONE_PYTHON)'
+has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
+	try open.py 'to static: geomean of 1' "$python" -B bench/open.py --models examples/digits --rounds 1 digits ||
+	pass_over open.py 'no python with onnxruntime (HONE_PYTHON)'
 has onnxsim && try simplify.py digits "$python" -B bench/simplify.py examples/digits/digits.onnx ||
 	pass_over simplify.py 'no python with onnxsim (HONE_PYTHON)'
 
@@ -74,6 +77,7 @@ has onnxruntime && try shapes.py digits "$python" -B bench/shapes.py --no-run ex
 	pass_over shapes.py 'no python with onnxruntime (HONE_PYTHON)'
 has emx_onnx_cgen && try conformance_peer.py test_abs "$python" -B bench/conformance_peer.py -j 1 --sources wheel --out "$out/emx.tsv" test_abs ||
 	pass_over conformance_peer.py 'no python with emx-onnx-cgen (HONE_PYTHON)'
+pass_over open_models.py 'it fetches wheels and exports networks, for minutes'
 pass_over accuracy.py 'it downloads data and trains networks, for minutes'
 pass_over trained.py 'it wants models that are not in the tree, and takes minutes'
 
