@@ -113,6 +113,9 @@ void functions_make(struct functions *f, struct model *M)
 		if (emit_starts_team(M->kernels.a[k].prog))
 			f->threads = M->threads;
 	}
+	for (uint32_t c = 0; c < M->calls.n; c++)
+		if (M->calls.a[c].lanes > 1)
+			f->threads = M->threads;
 	count_calls(f, M);
 	for (uint32_t c = 0; c < M->calls.n; c++)
 		if (M->calls.a[c].kernel == KERNEL_NATIVE)

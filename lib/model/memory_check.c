@@ -72,12 +72,14 @@ static void collect(struct model *M, struct holding *h)
 
 	for (uint32_t c = s->first; c < s->end; c++) {
 		const struct node *n = node(M->m, M->calls.a[c].node);
-		int64_t workspace = call_workspace_bytes(M, &M->calls.a[c]);
+		const struct call *x = &M->calls.a[c];
+		int64_t workspace = call_workspace_bytes(M, x);
 		for (uint32_t i = 0; i < n->nin; i++)
 			read_until(M, h, n->in[i], c);
 		hold_results(M, h, c);
 		if (workspace)
-			hold(M, h, (struct held){call_workspace(M, c), workspace, c, c, M->calls.a[c].node});
+			hold(M, h,
+			     (struct held){call_workspace(M, c), workspace, x->lanes ? x->strip : c, x->lanes ? x->last : c, x->node});
 	}
 	for (size_t k = 0; k < g->out.n; k++)
 		if (!s->out.a[k])

@@ -8,7 +8,7 @@
 
 /* ---- made ---- */
 
-/* In a strip, a value of all images lives from the first call of the strip to the last. */
+/* In a strip, a value of all images lives from the first call of the strip to the last; in a region of lanes, everything. */
 static void touch(struct memory_plan *p, const struct model *M, uint32_t b, uint32_t call, bool image)
 {
 	struct block *x = &p->blocks.a[b - 1];
@@ -48,7 +48,7 @@ static void make_blocks(struct memory_plan *p, const struct model *M, const stru
 				p->of_value[n->out[k]] =
 					add_block(p, M, home_bytes(M, &M->calls.a[c], n->out[k]), c, M->inner[n->out[k]], false);
 		if (call_workspace_bytes(M, &M->calls.a[c]))
-			p->of_call[c] = add_block(p, M, call_workspace_bytes(M, &M->calls.a[c]), c, true, true);
+			p->of_call[c] = add_block(p, M, call_workspace_bytes(M, &M->calls.a[c]), c, !M->calls.a[c].lanes, true);
 	}
 	/* What is copied to a second output stays to the end. */
 	for (size_t k = 0; k < s->out.n; k++) {

@@ -34,7 +34,8 @@ struct call {
 	/* In a strip, it and its neighbours run for one image after the other, each on its part of axis 0. Outside of a strip images is
 	 * 1, and strip and last are the number of the call itself. */
 	int64_t images;
-	uint32_t strip, last; /* first and last call of it */
+	uint32_t strip, last; /* first and last call of it; of its region, if it is in a lane (lanes.h) */
+	int64_t lane, lanes;  /* which of so many; 0 lanes: it is in none */
 };
 
 /* A graph that is run as steps: the main one, or a body of a control operator. Its values lie in an arena of its own; a body's is in the

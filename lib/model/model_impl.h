@@ -63,6 +63,10 @@ int64_t strip_images(struct module *m, node_id n);
 /* Fills images, strip and last of all calls, and inner. */
 void strips_find(struct model *M);
 
+/* ---- lanes.c ---- */
+/* Fills lane, lanes, strip and last of calls that are in lanes. Lanes that cannot be: die(65). */
+void lanes_find(struct model *M);
+
 /* ---- native.c ---- */
 /* The node of a group that has no stages and is a call of a function of lib/native, all row-major; 0: it is none. */
 node_id native_node(struct module *m, node_id group);

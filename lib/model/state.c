@@ -146,8 +146,9 @@ static const char *why_apart(const struct model *M, const struct state *s)
 		writer++;
 	if (writer == main->end || M->calls.a[writer].images > 1)
 		return "the output is made image by image";
-	for (uint32_t c = writer + 1; c < main->end; c++)
-		if (reads(M, c, in))
+	const struct call *w = &M->calls.a[writer];
+	for (uint32_t c = w->strip; c < main->end; c++)
+		if (reads(M, c, in) && (c > writer || M->calls.a[c].lane != w->lane))
 			return arena_printf(&m->arena, "%s reads it after %s has made the output", named(M, c), named(M, writer));
 	if (reads(M, writer, in) && !step_in_place(M, writer, in, r))
 		return arena_printf(&m->arena, "%s, which makes the output, reads it in another order", named(M, writer));

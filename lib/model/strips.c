@@ -276,5 +276,6 @@ void strips_find(struct model *M)
 {
 	for (size_t s = 0; s < M->sections.n; s++)
 		join_calls(M, &M->sections.a[s]);
+	lanes_find(M);
 	find_inner(M);
 }

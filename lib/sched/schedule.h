@@ -13,6 +13,9 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 /* For a scheduled program that several threads may run (p->threads) and that has no parallel loop: gives loops that are worth it to a
  * team and returns the lines that do the same; "": none. Arena string of p. */
 const char *schedule_threads(struct loop_prog *p);
+/* Seconds of one run of a scheduled program by its team, if one thread takes `alone`; and to start the team once. */
+double schedule_team_cost(struct loop_prog *p, double alone);
+double schedule_team_start(struct loop_prog *p);
 /* Where weights of few bits are widened, of a product of so many rows. */
 enum widening {
 	WIDEN_WHERE_READ, /* for each row: it is bound by the bytes of the codes */

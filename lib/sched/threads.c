@@ -1,5 +1,6 @@
 /* Gives one loop of each large nest to a team of threads: the spatial loop with the least estimated time. That is the largest share of the
  * work, plus the starts of the team (once for the outermost loop), plus data moved between caches (traffic.c). */
+#include <math.h>
 #include "sched/fitted.h"
 #include "sched/template.h"
 #include "sched/schedule.h"
@@ -150,3 +151,37 @@ const char *schedule_threads(struct loop_prog *p)
 	vec_free(&r.trace);
 	return text;
 }
+
+/* The first parallel loop of a nest; *starts: how often it begins. */
+static nest_id parallel_loop(struct loop_prog *p, nest_id n, double *starts)
+{
+	const struct nest *x = lnest(p, n);
+	nest_id found = x->kind == NEST_FOR && x->mark == LOOP_PARALLEL ? n : 0;
+
+	for (size_t i = 0; !found && i < x->kid.n; i++)
+		if ((found = parallel_loop(p, x->kid.a[i], starts)) && x->kind == NEST_FOR)
+			*starts *= largest(p, n);
+	return found;
+}
+
+double schedule_team_cost(struct loop_prog *p, double alone)
+{
+	struct schedule r = {.p = p, .lanes = sched_lanes(p)};
+	double all = 0, shared = 0, extra = 0;
+
+	for (size_t i = 0; i < lnest(p, p->root)->kid.n; i++) {
+		nest_id kid = lnest(p, p->root)->kid.a[i];
+		double work = cycles(&r, kid), starts = 1, share = 1;
+		nest_id loop = parallel_loop(p, kid, &starts);
+		double steps = loop ? largest(p, loop) : 0;
+		if (steps > 0) {
+			share = ceil(steps / p->threads) / steps;
+			extra += starts * schedule_team_start(p);
+		}
+		all += work;
+		shared += work * share;
+	}
+	return (all > 0 ? alone * shared / all : alone) + extra;
+}
+
+double schedule_team_start(struct loop_prog *p) { return start_cycles(p) / sched_machine(p).hertz; }

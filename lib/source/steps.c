@@ -56,6 +56,9 @@ void put_workspace(struct emission *e, FILE *f, uint32_t c, int64_t offset)
 	fprintf(f, "%c(%" PRId64 ")", section_arena(&e->M->sections.a[e->M->section_of[g] - 1], e), call_workspace(e->M, c) + offset);
 }
 
+/* Does the call run beside those of other lanes? */
+static bool side_by_side(const struct emission *e, const struct call *x) { return x->lanes > 1 && e->functions.threads > 1; }
+
 static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
@@ -76,7 +79,7 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 		put_workspace(e, f, c, 0);
 	else
 		fprintf(f, "NULL");
-	fprintf(f, emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ", m->team);\n" : ");\n");
+	fprintf(f, !emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ");\n" : side_by_side(e, x) ? ", NULL);\n" : ", m->team);\n");
 	if (sized)
 		fprintf(f, "\t}\n");
 }
@@ -190,6 +193,47 @@ static void put_head(struct emission *e, FILE *f, const struct section *s)
 			number, e->name);
 }
 
+static const char *region_of(struct emission *e, uint32_t c) { return arena_printf(&e->M->m->arena, "region_%" PRIu32, c); }
+
+/* The function of the region that begins with call c: some of its lanes. */
+static void put_region(struct emission *e, FILE *f, const struct section *s, uint32_t c)
+{
+	const struct call *first = &e->M->calls.a[c];
+
+	fprintf(f,
+		"static void %s(void *args, long begin, long end, int thread)\n{\n\tconst struct lane_args *a = args;\n\tstruct %s *m = a->m;\n"
+		"\tconst void *const *in = a->in;\n\tvoid *const *out = a->out;\n\tdouble *seconds = a->seconds;\n\n"
+		"\t(void)m, (void)in, (void)out, (void)thread;\n"
+		"\tfor (long lane = begin; lane < end; lane++) {\n\tdouble start = seconds ? seconds_now() : 0;\n\n\t(void)start;\n"
+		"\tswitch (lane) {\n",
+		region_of(e, c), e->name);
+	for (int64_t lane = 0; lane < first->lanes; lane++) {
+		fprintf(f, "\tcase %" PRId64 ":\n", lane);
+		for (uint32_t k = c; k <= first->last; k++)
+			if (e->M->calls.a[k].lane == lane)
+				put_call(e, f, s, k);
+		fprintf(f, "\tbreak;\n");
+	}
+	fprintf(f, "\t}\n\t}\n}\n\n");
+}
+
+static void put_regions(struct emission *e, FILE *f)
+{
+	const struct section *s = e->M->sections.a;
+	bool any = false;
+
+	for (uint32_t c = s->first; c < s->end; c++) {
+		if (!side_by_side(e, &e->M->calls.a[c]) || e->M->calls.a[c].strip != c)
+			continue;
+		if (!any)
+			fprintf(f,
+				"struct lane_args {\n\tstruct %s *m;\n\tconst void *const *in;\n\tvoid *const *out;\n\tdouble *seconds;\n};\n\n",
+				e->name);
+		any = true;
+		put_region(e, f, s, c);
+	}
+}
+
 static void put_section(struct emission *e, FILE *f, const struct section *s)
 {
 	struct model *M = e->M;
@@ -199,6 +243,13 @@ static void put_section(struct emission *e, FILE *f, const struct section *s)
 	put_sizes_of_inputs(e, f, s);
 	for (uint32_t c = s->first; c < s->end; c++) {
 		const struct call *x = &M->calls.a[c];
+		if (side_by_side(e, x)) {
+			fprintf(f, "\tteam_run(m->team, %s, &(struct lane_args){m, in, out, seconds}, %" PRId64 ");\n", region_of(e, c),
+				x->lanes);
+			fprintf(f, "\tif (seconds)\n\t\tstart = seconds_now();\n");
+			c = x->last;
+			continue;
+		}
 		if (x->images > 1 && x->strip == c)
 			fprintf(f, "\tfor (long image = 0; image < %" PRId64 "; image++) {\n", x->images);
 		put_call(e, f, s, c);
@@ -236,6 +287,7 @@ void put_steps(struct emission *e, FILE *f)
 	for (uint32_t c = 0; c < e->M->calls.n; c++)
 		if (e->M->calls.a[c].kernel == KERNEL_NATIVE)
 			put_native_attrs(e, f, c);
+	put_regions(e, f);
 	for (size_t s = e->M->sections.n; s-- > 0;)
 		put_section(e, f, &e->M->sections.a[s]);
 }

@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include "common/option.h"
 #include "target/target.h"
+#include "model/lanes.h"
 #include "model/memory_plan.h"
 #include "model/state.h"
 #include "op/op.h"
 #include "op/pass.h"
 
-enum { OPT_ALIAS = 1000, OPT_NO_FALLBACK, OPT_NO_OPEN, OPT_TARGET, OPT_THREADS };
+enum { OPT_ALIAS = 1000, OPT_LANES, OPT_NO_FALLBACK, OPT_NO_OPEN, OPT_TARGET, OPT_THREADS };
 
 static bool no_fallback, no_open;
-static int threads = 1;
+static int threads = 1, lanes; /* 0 lanes: as many as pay */
 static VEC(const char *) aliases;
 static struct target target; /* no cores: this machine */
 
@@ -26,6 +27,9 @@ static void why(const struct memory_plan *p, struct model *M, const struct pass_
 		int64_t ws = call_workspace_bytes(M, x);
 		if (x->images > 1)
 			pass_why(c, m, x->node, "image by image, %" PRId64 " of them, with calls %u to %u", x->images, x->strip, x->last);
+		if (x->lanes)
+			pass_why(c, m, x->node, "lane %" PRId64 " of %" PRId64 ", beside calls %u to %u", x->lane, x->lanes, x->strip,
+				 x->last);
 		if (x->kernel == KERNEL_OPAQUE)
 			pass_why(c, m, x->node, "on the slow path: %s", x->why);
 		if (x->kernel == KERNEL_NATIVE)
@@ -81,7 +85,11 @@ static void plan(struct module *m, const struct pass_ctx *c)
 {
 	for (size_t i = 0; i < aliases.n; i++)
 		state_declare(m, aliases.a[i]);
+	if (threads == 1 || lanes)
+		lanes_drop(m);
 	struct model *M = model_new(m, target.cores ? &target : target_host(), threads, NULL, true);
+	if (threads > 1 && lanes != 1 && !lanes_there(m))
+		lanes_choose(M, lanes);
 
 	if (no_fallback)
 		model_report_opaque(M, true);
@@ -111,6 +119,7 @@ static error_t option(int key, char *arg)
 		if (!target_find(arg, &target))
 			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
 		return 0;
+	case OPT_LANES: lanes = (int)option_count("--lanes", arg, 1, LANES_MAX); return 0;
 	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, THREADS_MAX); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -118,6 +127,7 @@ static error_t option(int key, char *arg)
 
 static const struct argp_option options[] = {
 	{"alias", OPT_ALIAS, "INPUT=OUTPUT", 0, "the library keeps INPUT: what OUTPUT is in one run, INPUT is in the next"},
+	{"lanes", OPT_LANES, "N", 0, "run branches side by side, N at a time; 1: none (default: where that is faster)"},
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path", -1},
 	{"no-open", OPT_NO_OPEN, 0, 0, "refuse inputs whose sizes are not given", -1},
 	{"target", OPT_TARGET, "NAME", 0, "plan for code for this target: %s (default: native)", -1},

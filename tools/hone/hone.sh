@@ -48,7 +48,8 @@ help() {
 	  --no-fallback                refuse a model of which a part would run on the slow path
 	  --target NAME                made for one of the targets that hone ge-emit --help lists, or a row as kb prints them
 	  --threads N                  the library uses at most N threads (1)
-	  -j, --jobs N                 compilers at a time
+	  --lanes N                    branches side by side, N at a time; 1: none (where that is faster)
+  -j, --jobs N                 compilers at a time
 	  --keep                       keep the passes' graphs of a failed build, too
 
 	hone tune:
@@ -320,7 +321,7 @@ compile() { # OPTION...
 		shift
 		case $word in --alias=*) set -- "$@" "$word" ;; esac
 	done
-	stage plan ge-plan $no_fallback ${threads:+"$threads"} ${target:+--target="$target"} "$@"
+	stage plan ge-plan $no_fallback ${threads:+"$threads"} ${lanes:+"$lanes"} ${target:+--target="$target"} "$@"
 	set -- ${target:+--target="$target"}
 	memory=$(sed -n 's/^ge-plan: //p' "$work/messages")
 
@@ -652,7 +653,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' equalize='' smooth=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' equalize='' smooth=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -661,7 +662,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --alias | --jobs | --target | --threads | --gears | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
+	-o | -j | --alias | --jobs | --lanes | --target | --threads | --gears | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
 	--data | --smooth | --metric | --drop | --method | --percentile | --weights | --activations | --trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
@@ -683,6 +684,7 @@ while [ "$left" -gt 0 ]; do
 		case $verb$option in
 		build-o | tune-o) stem=$value ;;
 		build-j | build--jobs | tune-j | tune--jobs) jobs=--jobs=$value ;;
+		build--lanes | tune--lanes) lanes=--lanes=$value ;;
 		build--alias | tune--alias) set -- "$@" "$option=$value" ;;
 		build--embed | tune--embed) embed=--embed ;;
 		build--gears) set -- "$@" "$option=$value" ;;
