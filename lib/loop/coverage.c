@@ -23,6 +23,13 @@ struct exact {
 	bool used[NEST_DEPTH_MAX]; /* loops that its index or interval depends on */
 	int nguard;
 	poly guard[64]; /* of the block, about these loops */
+	int nlengths;   /* of these loops and the interval, which parameters say: each once */
+	struct length {
+		poly e;
+		bool fixed;    /* it depends on parameters alone */
+		uint32_t uses; /* bit k: parameter number k is in it */
+	} length[NEST_DEPTH_MAX + 1];
+	uint32_t uses; /* parameters in anything */
 	/* The run: */
 	int64_t *env;         /* value of each variable */
 	int64_t first, count; /* the interval for the outer loops' values */
@@ -169,42 +176,53 @@ static int64_t find_enough(struct exact *x)
 	return 2 * period + constants + 1;
 }
 
-/* What of the dim's loops and interval is e, for number i? false: there are no more. */
-static bool length(struct exact *x, int i, poly *e)
+/* The parameters in e, a bit each. */
+static uint32_t parameters_of(const struct exact *x, poly e)
 {
-	if (i > x->nloops)
-		return false;
-	*e = x->extent;
-	if (i < x->nloops) {
-		const struct nest *n = lnest(x->p, x->loop[i]);
-		*e = !x->used[i] ? poly_const(x->p->P, 0) : n->step ? n->elems : n->extent;
-	}
-	return true;
+	uint32_t uses = 0;
+
+	for (size_t k = 0; k < x->p->params.n; k++)
+		uses |= (uint32_t)poly_uses(x->p->P, e, x->p->params.a[k].var) << k;
+	return uses;
 }
 
-/* Do the dim's loops and interval depend on parameter v? */
-static bool uses_parameter(struct exact *x, poly_var v)
+static void add_length(struct exact *x, poly e)
 {
-	bool used = poly_uses(x->p->P, x->lo, v) || poly_uses(x->p->P, x->block->bind[x->dim], v);
-	poly e;
+	struct length l = {.e = e, .uses = parameters_of(x, e)};
 
+	for (int i = 0; i < x->nlengths; i++)
+		if (x->length[i].e == e)
+			return;
+	x->uses |= l.uses;
+	l.fixed = l.uses && prog_fixed(x->p, e);
+	if (l.uses)
+		x->length[x->nlengths++] = l;
+}
+
+static void find_lengths(struct exact *x)
+{
+	x->nlengths = 0;
+	x->uses = parameters_of(x, x->lo) | parameters_of(x, x->block->bind[x->dim]);
 	for (int i = 0; i < x->nguard; i++)
-		used |= poly_uses(x->p->P, x->guard[i], v);
-	for (int i = 0; length(x, i, &e); i++)
-		used |= poly_uses(x->p->P, e, v);
-	return used;
+		x->uses |= parameters_of(x, x->guard[i]);
+	add_length(x, x->extent);
+	for (int i = 0; i < x->nloops; i++) {
+		const struct nest *n = lnest(x->p, x->loop[i]);
+		if (x->used[i])
+			add_length(x, n->step ? n->elems : n->extent);
+	}
 }
 
-/* Is all that grows with v so long that longer ones are no other? */
-static bool long_enough(struct exact *x, poly_var v)
+/* Is all that grows with parameter number k so long that longer ones are no other? */
+static bool long_enough(struct exact *x, size_t k)
 {
 	bool any = false;
-	poly e;
 
-	for (int i = 0; length(x, i, &e); i++) {
-		if (!poly_uses(x->p->P, e, v))
+	for (int i = 0; i < x->nlengths; i++) {
+		const struct length *l = &x->length[i];
+		if (!(l->uses >> k & 1))
 			continue;
-		if (!prog_fixed(x->p, e) || poly_eval(x->p->P, e, x->env) < x->enough)
+		if (!l->fixed || poly_eval(x->p->P, l->e, x->env) < x->enough)
 			return false;
 		any = true;
 	}
@@ -240,12 +258,12 @@ static void go_values(struct exact *x, size_t k)
 		return;
 	}
 	poly_var v = x->p->params.a[k].var;
-	bool used = uses_parameter(x, v), done = false;
+	bool used = x->uses >> k & 1, done = false;
 	int64_t step = values_of(x->p->P, v, &lo, &hi);
 	for (int64_t i = lo; i <= hi && x->good && !done; i += step) {
 		x->env[v] = i;
 		least_values(x, k + 1);
-		done = !used || long_enough(x, v);
+		done = !used || long_enough(x, k);
 		go_values(x, k + 1);
 		x->good &= x->steps++ < x->most;
 	}
@@ -299,6 +317,7 @@ static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent
 	x->steps = 0;
 	x->most = x->p->params.n ? VARYING_MAX : STEPS_MAX;
 	x->enough = x->p->params.n ? find_enough(x) : 0;
+	find_lengths(x);
 	x->good = true;
 	go_values(x, 0);
 	return x->good;
