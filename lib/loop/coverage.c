@@ -19,8 +19,10 @@ struct exact {
 	int nloops, nouter;           /* how many; of these at or around l */
 	/* The dim that is checked: */
 	int dim;
-	poly lo, extent;           /* its interval */
-	bool used[NEST_DEPTH_MAX]; /* loops that its index or interval depends on */
+	poly lo, extent;                                         /* its interval */
+	poly bind, size;                                         /* its index, and what there is of it */
+	poly steps_of[NEST_DEPTH_MAX], elems_of[NEST_DEPTH_MAX]; /* of the loops */
+	bool used[NEST_DEPTH_MAX];                               /* loops that its index or interval depends on */
 	int nguard;
 	poly guard[64]; /* of the block, about these loops */
 	int nlengths;   /* of these loops and the interval, which parameters say: each once */
@@ -30,6 +32,8 @@ struct exact {
 		uint32_t uses; /* bit k: parameter number k is in it */
 	} length[NEST_DEPTH_MAX + 1];
 	uint32_t uses; /* parameters in anything */
+	int nparam;    /* the program's, or one variable in their place */
+	poly_var param[LOOP_PARAMS_MAX];
 	/* The run: */
 	int64_t *env;         /* value of each variable */
 	int64_t first, count; /* the interval for the outer loops' values */
@@ -71,7 +75,7 @@ static void go(struct exact *x, int depth);
 static void go_box(struct exact *x)
 {
 	int64_t lo = poly_eval(x->p->P, x->lo, x->env), hi = lo + poly_eval(x->p->P, x->extent, x->env);
-	int64_t size = poly_eval(x->p->P, buf_dim(x->p, lstage(x->p, x->block->stage)->out, x->dim), x->env);
+	int64_t size = poly_eval(x->p->P, x->size, x->env);
 	x->first = lo < 0 ? 0 : lo;
 	x->count = (hi > size ? size : hi) - x->first;
 	if (x->count < 0)
@@ -99,7 +103,7 @@ static void go(struct exact *x, int depth)
 	if (depth == x->nloops) {
 		if (!guards_hold(x))
 			return;
-		int64_t at = poly_eval(x->p->P, x->block->bind[x->dim], x->env) - x->first;
+		int64_t at = poly_eval(x->p->P, x->bind, x->env) - x->first;
 		if (at < 0 || at >= x->count)
 			x->good = false;
 		else
@@ -111,13 +115,13 @@ static void go(struct exact *x, int depth)
 		return;
 	}
 	const struct nest *n = lnest(x->p, x->loop[depth]);
-	int64_t extent = poly_eval(x->p->P, n->extent, x->env);
+	int64_t extent = poly_eval(x->p->P, x->steps_of[depth], x->env);
 	for (int64_t i = 0; i < extent && x->good; i++) {
 		if (++x->steps > x->most)
 			x->good = false;
 		x->env[n->var] = i;
 		if (n->len) {
-			int64_t left = poly_eval(x->p->P, n->elems, x->env) - i * n->step;
+			int64_t left = poly_eval(x->p->P, x->elems_of[depth], x->env) - i * n->step;
 			x->env[n->var] = i * n->step;
 			x->env[n->len] = left < n->step ? left : n->step;
 		}
@@ -163,14 +167,14 @@ static int64_t find_enough(struct exact *x)
 	struct polys *P = x->p->P;
 	int64_t period = 1, constants = study(P, x->lo, &period) + study(P, x->extent, &period);
 
-	constants += study(P, x->block->bind[x->dim], &period);
+	constants += study(P, x->bind, &period);
 	for (int i = 0; i < x->nguard; i++)
 		constants += study(P, x->guard[i], &period);
 	for (int i = 0; i < x->nloops; i++) {
 		const struct nest *n = lnest(x->p, x->loop[i]);
 		if (!x->used[i])
 			continue;
-		constants += study(P, n->step ? n->elems : n->extent, &period);
+		constants += study(P, n->step ? x->elems_of[i] : x->steps_of[i], &period);
 		period = n->step ? common_multiple(period, n->step) : period;
 	}
 	return 2 * period + constants + 1;
@@ -181,8 +185,8 @@ static uint32_t parameters_of(const struct exact *x, poly e)
 {
 	uint32_t uses = 0;
 
-	for (size_t k = 0; k < x->p->params.n; k++)
-		uses |= (uint32_t)poly_uses(x->p->P, e, x->p->params.a[k].var) << k;
+	for (int k = 0; k < x->nparam; k++)
+		uses |= (uint32_t)poly_uses(x->p->P, e, x->param[k]) << k;
 	return uses;
 }
 
@@ -194,7 +198,9 @@ static void add_length(struct exact *x, poly e)
 		if (x->length[i].e == e)
 			return;
 	x->uses |= l.uses;
-	l.fixed = l.uses && prog_fixed(x->p, e);
+	l.fixed = true;
+	for (int i = 0; i < x->nloops; i++)
+		l.fixed &= !uses_loop(x, e, i);
 	if (l.uses)
 		x->length[x->nlengths++] = l;
 }
@@ -202,14 +208,14 @@ static void add_length(struct exact *x, poly e)
 static void find_lengths(struct exact *x)
 {
 	x->nlengths = 0;
-	x->uses = parameters_of(x, x->lo) | parameters_of(x, x->block->bind[x->dim]);
+	x->uses = parameters_of(x, x->lo) | parameters_of(x, x->bind);
 	for (int i = 0; i < x->nguard; i++)
 		x->uses |= parameters_of(x, x->guard[i]);
 	add_length(x, x->extent);
 	for (int i = 0; i < x->nloops; i++) {
 		const struct nest *n = lnest(x->p, x->loop[i]);
 		if (x->used[i])
-			add_length(x, n->step ? n->elems : n->extent);
+			add_length(x, n->step ? x->elems_of[i] : x->steps_of[i]);
 	}
 }
 
@@ -244,8 +250,8 @@ static void least_values(struct exact *x, size_t k)
 {
 	int64_t hi;
 
-	for (; k < x->p->params.n; k++)
-		values_of(x->p->P, x->p->params.a[k].var, &x->env[x->p->params.a[k].var], &hi);
+	for (; k < (size_t)x->nparam; k++)
+		values_of(x->p->P, x->param[k], &x->env[x->param[k]], &hi);
 }
 
 /* The values of parameter number k and those behind it that the dim depends on. */
@@ -253,11 +259,11 @@ static void go_values(struct exact *x, size_t k)
 {
 	int64_t lo, hi;
 
-	if (k == x->p->params.n) {
+	if (k == (size_t)x->nparam) {
 		go(x, 0);
 		return;
 	}
-	poly_var v = x->p->params.a[k].var;
+	poly_var v = x->param[k];
 	bool used = x->uses >> k & 1, done = false;
 	int64_t step = values_of(x->p->P, v, &lo, &hi);
 	for (int64_t i = lo; i <= hi && x->good && !done; i += step) {
@@ -297,14 +303,89 @@ static bool dim_guards(struct exact *x)
 	return true;
 }
 
-static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent)
+/* ---- one variable for all parameters ---- */
+
+/* All that the dim depends on, in turn. */
+static poly *part(struct exact *x, int i)
 {
-	if (lo[d] == POLY_UNKNOWN || extent[d] == POLY_UNKNOWN)
+	poly *one[] = {&x->lo, &x->extent, &x->bind, &x->size};
+
+	if (i < 4)
+		return one[i];
+	i -= 4;
+	if (i < x->nguard)
+		return &x->guard[i];
+	i -= x->nguard;
+	return i < x->nloops ? &x->steps_of[i] : i < 2 * x->nloops ? &x->elems_of[i - x->nloops] : NULL;
+}
+
+/* Is the dim the same with v for base? *y: then it is. */
+static bool abstract(struct exact *y, poly base)
+{
+	struct polys *P = y->p->P;
+	int64_t lo, hi;
+
+	poly_range(P, base, &lo, &hi);
+	if (lo == INT64_MIN)
 		return false;
+	poly_var v = poly_var_new(P, 0, lo, hi, 1);
+	for (int i = 0; part(y, i); i++)
+		if ((*part(y, i) = prog_abstract(y->p, *part(y, i), base, v)) == POLY_UNKNOWN)
+			return false;
+	y->nparam = 1;
+	y->param[0] = v;
+	return true;
+}
+
+/* Products of parameters have no length from which on all is known: where they occur only together, they are one. */
+static void join_parameters(struct exact *x)
+{
+	enum { BASES_MAX = 16 };
+	poly base[BASES_MAX];
+	int n = 0;
+
+	for (int i = 0; part(x, i); i++)
+		n = prog_bases(x->p, *part(x, i), base, n, BASES_MAX);
+	for (int i = 0; i < n; i++) {
+		struct exact y = *x;
+		if (poly_is_var(x->p->P, base[i]) || !abstract(&y, base[i]))
+			continue;
+		*x = y;
+		x->env = xrealloc(x->env, (poly_nvars(x->p->P) + 2) * sizeof *x->env);
+		return;
+	}
+}
+
+static void take_parts(struct exact *x, int d, const poly *lo, const poly *extent)
+{
+	struct loop_prog *p = x->p;
+
 	memset(x->used, 0, sizeof x->used);
 	x->dim = d;
 	x->lo = lo[d];
 	x->extent = extent[d];
+	x->bind = x->block->bind[d];
+	x->size = buf_dim(p, lstage(p, x->block->stage)->out, d);
+	x->nparam = (int)p->params.n;
+	for (int k = 0; k < x->nparam; k++)
+		x->param[k] = p->params.a[k].var;
+}
+
+/* Of the loops that are used; of others nothing is asked. */
+static void take_lengths(struct exact *x)
+{
+	for (int i = 0; i < x->nloops; i++) {
+		const struct nest *n = lnest(x->p, x->loop[i]);
+		x->steps_of[i] = x->used[i] ? n->extent : poly_const(x->p->P, 0);
+		x->elems_of[i] = x->used[i] && n->len ? n->elems : poly_const(x->p->P, 0);
+	}
+}
+
+static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent)
+{
+	if (lo[d] == POLY_UNKNOWN || extent[d] == POLY_UNKNOWN)
+		return false;
+	take_parts(x, d, lo, extent);
 	mark_loops(x, x->block->bind[d]);
 	for (int i = x->nouter; i < x->nloops; i++) /* a loop that serves two dims writes a diagonal, not a box */
 		for (int e = 0; e < lstage(x->p, x->block->stage)->nspatial; e++)
@@ -314,9 +395,12 @@ static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent
 	mark_loops(x, extent[d]);
 	if (!dim_guards(x))
 		return false;
+	take_lengths(x);
+	if (x->nparam > 1)
+		join_parameters(x);
 	x->steps = 0;
-	x->most = x->p->params.n ? VARYING_MAX : STEPS_MAX;
-	x->enough = x->p->params.n ? find_enough(x) : 0;
+	x->most = x->nparam ? VARYING_MAX : STEPS_MAX;
+	x->enough = x->nparam ? find_enough(x) : 0;
 	find_lengths(x);
 	x->good = true;
 	go_values(x, 0);

@@ -40,6 +40,10 @@ nest_id nest_of_phase(struct loop_prog *p, stage_id s, enum block_phase phase, c
 /* Does e >= 0 follow from ranges of variables and from n polynomials that are >= 0? */
 bool prog_follows(struct loop_prog *p, poly e, int n, poly *ge);
 
+/* e, in which the parameters occur only as multiples of base (a polynomial in them alone), with v for it. POLY_UNKNOWN: others do, too. */
+poly prog_abstract(struct loop_prog *p, poly e, poly base, poly_var v);
+/* Appends to the n polynomials what base may be for e, each once; max: there is room for. Returns how many there are then. */
+int prog_bases(struct loop_prog *p, poly e, poly *base, int n, int max);
 /* NULL if the rests are in the ranges of their variables and have their facts, and loops' known follow from their having an iteration. */
 const char *rests_shown(struct loop_prog *p);
 

@@ -241,7 +241,9 @@ static void of_text(const char *symbols, const char *constants, const char *node
 	FILE *f = fopen("graph.txt", "w");
 
 	fprintf(f, "hone-text 1\nmodule ir=8 opset=20\n%s%sgraph main {\n%s}\n",
-		symbols ? symbols : "symbol batch 1 inf\nsymbol seq 1 inf\nsymbol h 1 inf\nsymbol w 1 inf\n", constants, nodes);
+		symbols ? symbols
+			: "symbol batch 1 inf\nsymbol seq 1 inf\nsymbol h 1 inf\nsymbol w 1 inf\nsymbol p 0 inf\nsymbol q 0 inf\n",
+		constants, nodes);
 	fclose(f);
 	of_file("graph.txt");
 }
@@ -286,6 +288,7 @@ static const struct {
 	 "  input x: f32[1,3,h,w]\n  input w: f32[16,3,3,3]\n  y = Conv(x, w) {pads=[1,1,1,1] strides=[2,2]}\n  z = Relu(y)\n  output z = z\n"},
 	{"",
 	 "  input x: f32[batch,16,h,w]\n  input w: f32[16,1,3,3]\n  y = Conv(x, w) {pads=[1,1,1,1] group=16}\n  z = Relu(y)\n  output z = z\n"},
+	{"", "  input x: f32[batch,16,p,q]\n  input w: f32[24,16,3,3]\n  y = Conv(x, w) {pads=[1,1,1,1] strides=[2,2]}\n  output y = y\n"},
 	{"", "  input x: f32[batch,16,h,w]\n  z = GlobalAveragePool(x)\n  output z = z\n"},
 	{"", "  input x: f32[batch,16,h,w]\n  z = MaxPool(x) {kernel_shape=[2,2] strides=[2,2]}\n  output z = z\n"},
 	{"", "  input x: f32[batch,16,seq]\n  input w: f32[24,16,3]\n  y = Conv(x, w) {pads=[1,1]}\n  z = Relu(y)\n  output z = z\n"},
