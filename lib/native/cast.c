@@ -12,14 +12,14 @@ enum { CAST_BLOCK = 256 };
 static void cast_load(int type, const void *p, int64_t at, int64_t count, double *v)
 {
 	switch (type) {
-#define LOAD(id, T) \
+#define CAST_LOAD(id, T) \
 	case NATIVE_##id: \
 		for (int64_t i = 0; i < count; i++) \
 			v[i] = (double)((const T *)p)[at + i]; \
 		return;
-		CAST_INTEGERS(LOAD)
-		CAST_FLOATS(LOAD)
-#undef LOAD
+		CAST_INTEGERS(CAST_LOAD)
+		CAST_FLOATS(CAST_LOAD)
+#undef CAST_LOAD
 	default:
 		for (int64_t i = 0; i < count; i++)
 			v[i] = native_get(type, p, at + i);
@@ -29,13 +29,13 @@ static void cast_load(int type, const void *p, int64_t at, int64_t count, double
 static void cast_load_ints(int type, const void *p, int64_t at, int64_t count, int64_t *v)
 {
 	switch (type) {
-#define LOAD(id, T) \
+#define CAST_LOAD(id, T) \
 	case NATIVE_##id: \
 		for (int64_t i = 0; i < count; i++) \
 			v[i] = (int64_t)((const T *)p)[at + i]; \
 		return;
-		CAST_INTEGERS(LOAD)
-#undef LOAD
+		CAST_INTEGERS(CAST_LOAD)
+#undef CAST_LOAD
 	default:
 		for (int64_t i = 0; i < count; i++)
 			v[i] = native_get_int(type, p, at + i);
@@ -45,14 +45,14 @@ static void cast_load_ints(int type, const void *p, int64_t at, int64_t count, i
 static void cast_store_ints(int type, void *p, int64_t at, int64_t count, const int64_t *v)
 {
 	switch (type) {
-#define STORE(id, T) \
+#define CAST_STORE(id, T) \
 	case NATIVE_##id: \
 		for (int64_t i = 0; i < count; i++) \
 			((T *)p)[at + i] = (T)v[i]; \
 		return;
-		CAST_INTEGERS(STORE)
-		CAST_FLOATS(STORE)
-#undef STORE
+		CAST_INTEGERS(CAST_STORE)
+		CAST_FLOATS(CAST_STORE)
+#undef CAST_STORE
 	default:
 		for (int64_t i = 0; i < count; i++)
 			native_set_int(type, p, at + i, v[i]);
