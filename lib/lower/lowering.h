@@ -127,4 +127,13 @@ static inline ex_id low_float(struct lower *L, ex_id x)
 /* x as the type of result k. */
 static inline ex_id low_round(struct lower *L, uint32_t k, ex_id x) { return ex_cast(L->p, low_out_dtype(L, k), x); }
 static inline ex_id low_select(struct lower *L, ex_id c, ex_id a, ex_id b) { return ex_call(L->p, FN_SELECT, c, a, b); }
+/* What is added up for a norm of that power, and the norm of the sum. */
+static inline ex_id low_to_norm(struct lower *L, ex_id x, int64_t p)
+{
+	return p == 2 ? low_fn2(L, FN_MUL, x, x) : p == 1 ? low_fn1(L, FN_ABS, x) : low_fnc(L, FN_POW, low_fn1(L, FN_ABS, x), (double)p);
+}
+static inline ex_id low_from_norm(struct lower *L, ex_id sum, int64_t p)
+{
+	return p == 2 ? low_fn1(L, FN_SQRT, sum) : p == 1 ? sum : low_fnc(L, FN_POW, sum, 1 / (double)p);
+}
 #endif

@@ -80,6 +80,24 @@ static stage_id pool_taps(struct lower *L, const struct window *w, const char *n
 	return s;
 }
 
+/* Place e in a plane, as if its first axis were the one along which elements lie next to each other. */
+static ex_id in_columns(struct lower *L, const struct window *w, ex_id e)
+{
+	ex_id sum = 0;
+	int64_t before = 1;
+
+	for (int i = 0; i < w->n - 1; i++)
+		before *= L->shape[0][2 + i];
+	for (int i = w->n - 1; i >= 0; i--) {
+		int64_t dim = L->shape[0][2 + i];
+		ex_id at = low_fnc(L, FN_MUL, low_fnc(L, FN_MOD, e, (double)dim), (double)before);
+		sum = sum ? low_fn2(L, FN_ADD, sum, at) : at;
+		e = low_fnc(L, FN_DIV, e, (double)dim);
+		before /= i > 0 ? L->shape[0][1 + i] : 1;
+	}
+	return sum;
+}
+
 /* The first tap of each window that has its largest element, or is NaN; -1 where a window lies in the padding. Places in a plane are numbers
  * of the operand's type where it has all of them, so that one vector holds both; then all elements before the plane are added. */
 static void max_places(struct lower *L, const struct window *w, stage_id max)
@@ -109,7 +127,8 @@ static void max_places(struct lower *L, const struct window *w, stage_id max)
 	low_index(L, r, at);
 	ex_id found = low_of(L, s, at), last = low_fnc(L, FN_EQ, found, (double)plane);
 	ex_id first = ex_index(L->p, DT_I64, poly_mulc(P, poly_add(P, poly_mulc(P, at[0], L->shape[0][1]), at[1]), plane));
-	found = low_select(L, last, ex_const(L->p, DT_I64, -1), ex_cast(L->p, DT_I64, found));
+	found = ex_cast(L->p, DT_I64, found);
+	found = low_select(L, last, ex_const(L->p, DT_I64, -1), attr_i(L->n, "storage_order") ? in_columns(L, w, found) : found);
 	stage_body(L->p, r, COMB_NONE, low_fn2(L, FN_ADD, found, first));
 }
 
@@ -120,8 +139,6 @@ static const char *max_pool(struct lower *L)
 
 	if (why)
 		return why;
-	if (low_wants(L, 1) && attr_i(L->n, "storage_order"))
-		return "indices in columns";
 	stage_id max = pool_taps(L, &w, "maxpool", COMB_MAX, -INFINITY);
 	low_result_is(L, 0, lstage(L->p, max)->out);
 	if (low_wants(L, 1))
@@ -139,19 +156,17 @@ static const char *lp_pool(struct lower *L)
 
 	if (why)
 		return why;
-	if (p != 1 && p != 2)
-		return "another norm than of absolute values or of squares";
 	stage_id s = low_sums(L, 0, "sum");
 	tap_index(L, &w, s, 0, 0, w.n, x);
 	ex_id e = low_wide(L, low_read_fill(L, 0, x, 0));
-	stage_body(L->p, s, COMB_SUM, p == 1 ? low_fn1(L, FN_ABS, e) : low_fn2(L, FN_MUL, e, e));
+	stage_body(L->p, s, COMB_SUM, low_to_norm(L, e, p));
 	if (p == 1) {
 		low_result_is(L, 0, lstage(L->p, s)->out);
 		return NULL;
 	}
 	stage_id r = low_result(L, 0, "root");
 	low_index(L, r, x);
-	stage_body(L->p, r, COMB_NONE, low_round(L, 0, low_fn1(L, FN_SQRT, low_of(L, s, x))));
+	stage_body(L->p, r, COMB_NONE, low_round(L, 0, low_from_norm(L, low_of(L, s, x), p)));
 	return NULL;
 }
 

@@ -66,13 +66,15 @@ static const char *read_axes(struct lower *L, struct along *r)
 	return axes_fit(L, r);
 }
 
-enum before { BEFORE_NONE, BEFORE_ABS, BEFORE_SQUARE };
-enum after { AFTER_NONE, AFTER_MEAN, AFTER_SQRT, AFTER_LOG };
+enum before { BEFORE_NONE, BEFORE_ABS, BEFORE_SQUARE, BEFORE_POWER };
+enum after { AFTER_NONE, AFTER_MEAN, AFTER_SQRT, AFTER_LOG, AFTER_ROOT };
 
 static ex_id apply_before(struct lower *L, enum before f, ex_id x)
 {
 	if (f == BEFORE_ABS)
 		return low_fn1(L, FN_ABS, x);
+	if (f == BEFORE_POWER)
+		return low_to_norm(L, x, attr_i(L->n, "p"));
 	return f == BEFORE_SQUARE ? low_fn2(L, FN_MUL, x, x) : x;
 }
 
@@ -84,6 +86,7 @@ static ex_id apply_after(struct lower *L, enum after f, ex_id y, int64_t count)
 							   : low_fnc(L, FN_DIV, y, (double)count);
 	case AFTER_SQRT: return low_fn1(L, FN_SQRT, y);
 	case AFTER_LOG: return low_fn1(L, FN_LOG, y);
+	case AFTER_ROOT: return low_from_norm(L, y, attr_i(L->n, "p"));
 	default: return y;
 	}
 }
@@ -102,7 +105,7 @@ static const char *reduce_along(struct lower *L, const struct along *r, const ch
 		low_result_is(L, 0, lstage(L->p, s)->out);
 		return NULL;
 	}
-	stage_id out = low_result(L, 0, g == AFTER_MEAN ? "mean" : g == AFTER_SQRT ? "root" : "log");
+	stage_id out = low_result(L, 0, g == AFTER_MEAN ? "mean" : g == AFTER_LOG ? "log" : "root");
 	low_index(L, out, x);
 	stage_body(L->p, out, COMB_NONE, low_round(L, 0, apply_after(L, g, low_of(L, s, x), r->count)));
 	return NULL;
@@ -144,10 +147,10 @@ static const char *global_lp_pool(struct lower *L)
 {
 	int64_t p = attr_i(L->n, "p");
 
-	if (p != 1 && p != 2)
-		return "another norm than of absolute values or of squares";
-	return p == 1 ? global_pool(L, "sum", BEFORE_ABS, COMB_SUM, AFTER_NONE)
-		      : global_pool(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_SQRT);
+	if (p == 1)
+		return global_pool(L, "sum", BEFORE_ABS, COMB_SUM, AFTER_NONE);
+	return p == 2 ? global_pool(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_SQRT)
+		      : global_pool(L, "sum", BEFORE_POWER, COMB_SUM, AFTER_ROOT);
 }
 
 static const char *global_average_pool(struct lower *L) { return global_pool(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_MEAN); }

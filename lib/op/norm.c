@@ -1,5 +1,6 @@
 /* Normalisations: BatchNormalization, LayerNormalization and kin, LRN, softmaxes. */
 #include <math.h>
+#include "op/native.h"
 #include "op/rules.h"
 
 /* ---- shapes ---- */
@@ -98,51 +99,6 @@ static void standardise(double *v, int64_t n, double epsilon, double *mean, doub
 }
 
 /* ---- BatchNormalization ---- */
-
-static const char *eval_batch(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	bool training = attr_i(e->n, "training_mode");
-	double eps = attr_f(e->n, "epsilon"), momentum = attr_f(e->n, "momentum");
-	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims), *rm = NULL, *rv = NULL;
-	int64_t C = x->rank > 1 ? x->dims[1] : 1, N = x->rank ? x->dims[0] : 1, n = C > 0 && N > 0 ? tensor_count(x) / (C * N) : 0;
-	double v[BLOCK];
-
-	for (int i = 1; i < 5; i++)
-		if (tensor_count(e->in[i]) != C)
-			return eval_why(e, "operand %d has %lld elements for %lld channels", i, (long long)tensor_count(e->in[i]),
-					(long long)C);
-	if (training) {
-		rm = eval_out(e, 1, e->in[3]->dtype, 1, &C);
-		rv = eval_out(e, 2, e->in[4]->dtype, 1, &C);
-	}
-	for (int64_t c = 0; c < C; c++) {
-		double mean = tensor_get(e->in[3], c), var = tensor_get(e->in[4], c);
-		if (training) {
-			double s = 0, q = 0, total = (double)(N * n);
-			for (int64_t b = 0; b < N; b++)
-				for (int64_t i = 0; i < n; i++)
-					s += tensor_get(x, (b * C + c) * n + i);
-			for (int64_t b = 0; b < N; b++)
-				for (int64_t i = 0; i < n; i++)
-					q += pow(tensor_get(x, (b * C + c) * n + i) - s / total, 2);
-			tensor_set(rm, c, mean * momentum + s / total * (1 - momentum));
-			tensor_set(rv, c, var * momentum + q / total * (1 - momentum));
-			mean = s / total;
-			var = q / total;
-		}
-		double scale = tensor_get(e->in[1], c) / sqrt(var + eps), shift = tensor_get(e->in[2], c);
-		for (int64_t b = 0; b < N; b++)
-			for (int64_t i = 0; i < n; i += BLOCK) {
-				int m = n - i < BLOCK ? (int)(n - i) : BLOCK;
-				load_d(x, (b * C + c) * n + i, 1, m, v);
-				for (int k = 0; k < m; k++)
-					v[k] = (v[k] - mean) * scale + shift;
-				store_d(y, (b * C + c) * n + i, m, v);
-			}
-	}
-	return NULL;
-}
 
 /* ---- LayerNormalization, RMSNormalization: over the axes from `axis` on ---- */
 
@@ -416,7 +372,7 @@ static double flops_norm(struct module *m, const struct node *n)
 }
 
 const struct op ops_norm[] = {
-	{OP_BatchNormalization, shape_batch, eval_batch, flops_norm},
+	{OP_BatchNormalization, shape_batch, eval_native, flops_norm},
 	{OP_LayerNormalization, shape_layer, eval_layer, flops_norm},
 	{OP_RMSNormalization, shape_rms, eval_layer, flops_norm},
 	{OP_InstanceNormalization, shape_same, eval_group, flops_norm},
