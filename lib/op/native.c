@@ -128,6 +128,13 @@ static void *scratch(struct native *n, size_t bytes)
 	return p + (ALIGN - (uintptr_t)p % ALIGN) % ALIGN;
 }
 
+void native_memory_of(struct native *n, struct eval *e)
+{
+	n->room = room;
+	n->scratch = scratch;
+	n->ctx = e;
+}
+
 const char *eval_native(struct eval *e)
 {
 	struct native_tensor *in = eval_scratch(e, sizeof *in * (e->n->nin + 1)), *out = eval_scratch(e, sizeof *out * (e->n->nout + 1));

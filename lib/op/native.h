@@ -13,4 +13,6 @@ int native_attrs(struct module *m, const struct node *n, struct arena *a, struct
 /* The number of a step that n is, of the name of its first result. */
 uint64_t native_step(struct module *m, const struct node *n);
 const char *eval_native(struct eval *e);
+/* Results and scratch of n are those of e. */
+void native_memory_of(struct native *n, struct eval *e);
 #endif

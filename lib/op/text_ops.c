@@ -4,6 +4,8 @@
 #include <wctype.h>
 #include "common/shown.h"
 #include "common/utf8.h"
+#include "native/tfidf.h"
+#include "op/native.h"
 #include "op/strings.h"
 
 static const char *eval_concat_strings(struct eval *e)
@@ -214,47 +216,23 @@ static const char *eval_normalize(struct eval *e)
 
 /* ---- TfIdfVectorizer ---- */
 
-struct grams {
-	const int64_t *starts, *places; /* of the n-grams of 1, 2, ... words in the pool; of n-gram i in the result */
-	const float *weights;           /* of n-gram i; NULL: 1 */
-	int nstarts, nplaces, nweights;
-	int64_t pool, width; /* words of the pool; elements of a row of the result */
-};
-
-/* NULL, or what is wrong. */
-static const char *grams_read(const struct node *n, bool strings, struct grams *g)
+/* n with its attributes, for lib/native. */
+static struct native grams_call(struct module *m, const struct node *n, struct arena *a)
 {
-	const struct attr *words = attr_find(n, strings ? "pool_strings" : "pool_int64s");
-	int64_t count = 0;
+	struct native call = {0};
+	struct native_attr *attr;
 
-	*g = (struct grams){0};
-	g->starts = attr_ints(n, "ngram_counts", &g->nstarts);
-	g->places = attr_ints(n, "ngram_indexes", &g->nplaces);
-	g->weights = attr_floats(n, "weights", &g->nweights);
-	if (!words || attr_find(n, strings ? "pool_int64s" : "pool_strings"))
-		return "the pool is not of the operand's type";
-	g->pool = words->n;
-	for (int i = 0; i < g->nstarts; i++) {
-		int64_t end = i + 1 < g->nstarts ? g->starts[i + 1] : g->pool;
-		if (g->starts[i] < 0 || end < g->starts[i] || end > g->pool || (end - g->starts[i]) % (i + 1))
-			return "ngram_counts does not divide the pool into n-grams";
-		count += (end - g->starts[i]) / (i + 1);
-	}
-	if (count != g->nplaces || (g->weights && g->nweights != g->nplaces))
-		return "ngram_indexes or weights are not one for each n-gram";
-	for (int i = 0; i < g->nplaces; i++) {
-		if (g->places[i] < 0 || g->places[i] >= INT32_MAX)
-			return "ngram_indexes holds no index";
-		g->width = g->places[i] >= g->width ? g->places[i] + 1 : g->width;
-	}
-	return NULL;
+	call.nattr = native_attrs(m, n, a, &attr);
+	call.attr = attr;
+	return call;
 }
 
 static const char *shape_tfidf(struct infer *I)
 {
 	int rank = rule_rank(I, 0);
-	struct grams g;
-	const char *why = grams_read(I->n, I->in[0].dtype == DT_STR, &g);
+	struct tfidf g;
+	struct native call = grams_call(I->m, I->n, &I->m->arena);
+	const char *why = tfidf_read(&call, I->in[0].dtype == DT_STR ? "pool_strings" : "pool_int64s", &g);
 	dim *d = rule_dims(I, rank < 0 ? 0 : rank);
 
 	if (rank == 0 || rank > 2)
@@ -267,83 +245,51 @@ static const char *shape_tfidf(struct infer *I)
 	return why;
 }
 
-/* Words as numbers; strings: their places among the sorted words of the pool, -1: not in it. */
-static void number_words(struct eval *e, const struct grams *g, int64_t *pool, int64_t *words)
+/* Words as numbers: their places among the sorted words of the pool, -1: not in it. */
+static void number_words(struct eval *e, const sym *strs, int64_t npool, int64_t *pool, int64_t *words)
 {
 	const struct tensor *x = e->in[0];
-	int64_t count = tensor_count(x);
+	int64_t count = tensor_count(x), kinds = 0;
+	struct text *sorted = eval_scratch(e, sizeof *sorted * (size_t)(npool + 1)), *in = texts_of(e->tmp, x);
 
-	if (x->dtype != DT_STR) {
-		memcpy(pool, attr_find(e->n, "pool_int64s")->u.ints, sizeof *pool * (size_t)g->pool);
-		for (int64_t i = 0; i < count; i++)
-			words[i] = tensor_get_int(x, i);
-		return;
-	}
-	const sym *strs = attr_find(e->n, "pool_strings")->u.strs;
-	struct text *sorted = eval_scratch(e, sizeof *sorted * (size_t)(g->pool + 1)), *in = texts_of(e->tmp, x);
-	for (int64_t i = 0; i < g->pool; i++)
+	for (int64_t i = 0; i < npool; i++)
 		sorted[i] = (struct text){sym_str(strs[i]), strlen(sym_str(strs[i]))};
-	qsort(sorted, (size_t)g->pool, sizeof *sorted, text_compare);
-	int64_t kinds = 0;
-	for (int64_t i = 0; i < g->pool; i++)
+	qsort(sorted, (size_t)npool, sizeof *sorted, text_compare);
+	for (int64_t i = 0; i < npool; i++)
 		if (!kinds || !text_equal(sorted[kinds - 1], sorted[i]))
 			sorted[kinds++] = sorted[i];
-	for (int64_t i = 0; i < g->pool + count; i++) {
-		struct text w = i < g->pool ? (struct text){sym_str(strs[i]), strlen(sym_str(strs[i]))} : in[i - g->pool];
+	for (int64_t i = 0; i < npool + count; i++) {
+		struct text w = i < npool ? (struct text){sym_str(strs[i]), strlen(sym_str(strs[i]))} : in[i - npool];
 		struct text *at = bsearch(&w, sorted, (size_t)kinds, sizeof w, text_compare);
-		*(i < g->pool ? &pool[i] : &words[i - g->pool]) = at ? at - sorted : -1;
+		*(i < npool ? &pool[i] : &words[i - npool]) = at ? at - sorted : -1;
 	}
 }
 
-/* How often the n words of gram are in the row, with up to `skips` others between each two. */
-static int64_t count_gram(const int64_t *gram, int64_t n, const int64_t *row, int64_t words, int64_t skips)
-{
-	int64_t found = 0;
-
-	for (int64_t step = 1; step <= (n > 1 ? skips + 1 : 1) && (n - 1) * step < words; step++)
-		for (int64_t i = 0; i + (n - 1) * step < words; i++) {
-			int64_t k = 0;
-			while (k < n && row[i + k * step] == gram[k])
-				k++;
-			found += k == n;
-		}
-	return found;
-}
-
-static void vector_of(struct eval *e, const struct grams *g, const int64_t *pool, const int64_t *row, int64_t words, float *to)
-{
-	int64_t least = attr_i(e->n, "min_gram_length"), most = attr_i(e->n, "max_gram_length"), skips = attr_i(e->n, "max_skip_count");
-	const char *mode = attr_s(e->n, "mode");
-	int64_t i = 0;
-
-	skips = skips < 0 ? 0 : skips > words ? words : skips;
-	for (int n = 1; n <= g->nstarts; n++) {
-		int64_t end = n < g->nstarts ? g->starts[n] : g->pool;
-		for (int64_t at = g->starts[n - 1]; at < end; at += n, i++) {
-			int64_t found = n < least || n > most ? 0 : count_gram(pool + at, n, row, words, skips);
-			if (*mode == 'I' && found > 1)
-				found = 1;
-			to[g->places[i]] += (float)found * (g->weights && strcmp(mode, "TF") ? g->weights[i] : 1);
-		}
-	}
-}
-
+/* Strings are counted as numbers are. */
 static const char *eval_tfidf(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	struct grams g;
-	const char *why = grams_read(e->n, x->dtype == DT_STR, &g);
+	const struct attr *words = attr_find(e->n, "pool_strings");
 
-	if (why || x->rank < 1 || x->rank > 2)
-		return why ? why : "operand 0 has neither 1 nor 2 axes";
-	int64_t words = x->dims[x->rank - 1], rows = x->rank == 2 ? x->dims[0] : 1;
-	int64_t *pool = eval_scratch(e, sizeof *pool * (size_t)(g.pool + 1)),
-		*in = eval_scratch(e, sizeof *in * (size_t)(tensor_count(x) + 1));
-	struct tensor *y = eval_out(e, 0, DT_F32, x->rank, x->rank == 2 ? (int64_t[]){rows, g.width} : (int64_t[]){g.width, 0});
-	number_words(e, &g, pool, in);
-	for (int64_t r = 0; r < rows; r++)
-		vector_of(e, &g, pool, in + r * words, words, (float *)tensor_bytes(y) + r * g.width);
-	return NULL;
+	if (x->dtype != DT_STR)
+		return eval_native(e);
+	if (!words || attr_find(e->n, "pool_int64s"))
+		return "the pool is not of the operand's type";
+	struct native call = grams_call(e->m, e->n, e->tmp);
+	struct native_attr *attr = arena_copy(e->tmp, call.attr, sizeof *attr * (size_t)call.nattr);
+	int64_t *pool = eval_scratch(e, sizeof *pool * (words->n + 1)), *in = eval_scratch(e, sizeof *in * (size_t)(tensor_count(x) + 1));
+	number_words(e, words->u.strs, words->n, pool, in);
+	for (int i = 0; i < call.nattr; i++)
+		if (!strcmp(attr[i].name, "pool_strings"))
+			attr[i] = (struct native_attr){.name = "pool_int64s", .given = true, .n = (int)words->n, .ints = pool};
+	struct native_tensor operand = {NATIVE_I64, x->rank, x->dims, in}, result = {.type = NATIVE_F32};
+	call.attr = attr;
+	call.in = &operand;
+	call.out = &result;
+	call.nin = call.nout = 1;
+	native_memory_of(&call, e);
+	const char *why = native_find("TfIdfVectorizer")->run(&call);
+	return why == call.why ? eval_why(e, "%s", why) : why;
 }
 
 const struct op ops_text[] = {

@@ -587,6 +587,60 @@ static void test_casts(void)
 	   "no numbers, no types: refused");
 }
 
+/* ---- what does not fit ---- */
+
+static void test_misfits(void)
+{
+	static const int64_t counts[] = {0, 5}, places[] = {0, 1};
+	struct call *c = call_new(1);
+
+	operand(c, NATIVE_F32, DIMS(2, 5));
+	operand(c, NATIVE_F32, DIMS(3));
+	attr(c, "axis")->i = 1;
+	ok(run(c, "QuantizeLinear") && run(c, "DequantizeLinear"), "quantising: scales that do not fit the axis are refused");
+	attr(c, "block_size")->i = INT64_MAX;
+	ok(run(c, "QuantizeLinear") != NULL, "blocks, too");
+	call_free(c);
+	c = call_new(3);
+	operand(c, NATIVE_F32, DIMS(2, 3, 1));
+	for (int i = 0; i < 4; i++)
+		operand(c, NATIVE_F32, DIMS(i == 2 ? 2 : 3));
+	ok(run(c, "BatchNormalization") != NULL, "BatchNormalization: means of fewer channels are refused");
+	call_free(c);
+	c = call_new(1);
+	memset(operand(c, NATIVE_I64, DIMS(4)), 0, 32);
+	struct native_attr *a = attr(c, "pool_int64s");
+	a->ints = places, a->n = 2;
+	a = attr(c, "ngram_indexes");
+	a->ints = places, a->n = 2;
+	a = attr(c, "ngram_counts");
+	a->ints = counts, a->n = 2;
+	ok(run(c, "TfIdfVectorizer") != NULL, "TfIdfVectorizer: n-grams beyond the pool are refused");
+	call_free(c);
+}
+
+/* Resize to sizes that are an operand. */
+static void test_resize(const char *mode, int64_t size, bool good)
+{
+	struct call *c = call_new(1);
+	float *x = operand(c, NATIVE_F32, DIMS(1, 3));
+
+	for (int i = 0; i < 3; i++)
+		x[i] = (float)i;
+	c->n.nin += 2;
+	int64_t *sizes = operand(c, NATIVE_I64, DIMS(2));
+	sizes[0] = 1;
+	sizes[1] = size;
+	attr(c, "mode")->s = mode;
+	attr(c, "coordinate_transformation_mode")->s = "asymmetric";
+	attr(c, "nearest_mode")->s = "floor";
+	const char *why = run(c, "Resize");
+	const float *y = c->out[0].data;
+	ok(good ? !why && c->out[0].dims[1] == size && (!size || (y[0] == 0 && y[size - 1] == 2)) : why != NULL, "Resize, %s, to %lld",
+	   mode, (long long)size);
+	call_free(c);
+}
+
 int main(void)
 {
 	static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
@@ -597,6 +651,9 @@ int main(void)
 	for (int i = 0; i < 4; i++)
 		test_cumulate(i & 1, i >> 1);
 	test_casts();
+	test_misfits();
+	for (int i = 0; i < 8; i++)
+		test_resize(i % 2 ? "nearest" : "linear", (int64_t[]){6, 0, -1, INT64_MAX}[i / 2], i < 4);
 	test_sizes();
 	test_scatter_overflow();
 	test_attention_empty();
