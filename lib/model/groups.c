@@ -1,7 +1,8 @@
-/* What can be compiled: every node of a section in a group, every value of a known size. */
+/* What can be compiled: every node of a section in a group, every value of a known type. */
 #include <stdlib.h>
 #include "model/model_impl.h"
 #include "graph/bodies.h"
+#include "graph/kinds.h"
 #include "graph/pass.h"
 #include "lower/lower.h"
 #include "op/op.h"
@@ -11,15 +12,27 @@ noreturn void model_die_at(struct module *m, node_id n, enum exit_code code, con
 	die(code, "%s: %s%s%s", m->source ? m->source : "-", n ? node_where(m, n, &m->arena) : "", n ? ": " : "", why);
 }
 
-/* A tensor with elements of one size. */
-static void check_tensor(struct module *m, node_id n, val_id v)
+/* A tensor, or made of tensors; and no default of strings, which weights do not hold. */
+static void check_kind(struct module *m, node_id n, val_id v)
 {
 	const struct type *t = &val(m, v)->type;
 
-	if (t->other || t->dtype == DT_STR)
+	if (type_kind(t) == KIND_OTHER || (val(m, v)->kind == VAL_INPUT && val(m, v)->tensor && !dtype_size(t->dtype)))
 		model_die_at(m, n, EX_NOTAVAIL,
-			     arena_printf(&m->arena, "%s is %s; only tensors of numbers can be compiled", sym_str(val(m, v)->name),
-					  type_str(m, t, &m->arena)));
+			     arena_printf(&m->arena, "%s is %s%s", sym_str(val(m, v)->name), type_str(m, t, &m->arena),
+					  type_kind(t) == KIND_OTHER ? ", which cannot be compiled" : " with a default"));
+}
+
+/* Strings that are constant and an output are computed: weights do not hold them. */
+static void compute_texts(struct module *m, graph_id g)
+{
+	for (size_t k = 0; k < graph(m, g)->out.n; k++) {
+		val_id v = graph(m, g)->out.a[k];
+		if (val(m, v)->kind != VAL_CONST || val(m, v)->type.dtype != DT_STR)
+			continue;
+		graph(m, g)->out.a[k] = node_identity_of(m, g, v);
+		val(m, graph(m, g)->out.a[k])->name = intern_printf("%s_copy", sym_str(graph(m, g)->out_name.a[k]));
+	}
 }
 
 /* Dies if value v cannot have a place in memory. */
@@ -29,8 +42,8 @@ static void check_size(struct module *m, node_id n, val_id v)
 
 	if (n && node(m, n)->op == OP_OTHER)
 		model_die_at(m, n, EX_NOTAVAIL, "there is no implementation of this operator");
-	check_tensor(m, n, v);
-	if (!t->dtype)
+	check_kind(m, n, v);
+	if (!t->dtype && !t->other)
 		model_die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "the type of %s is not known", sym_str(val(m, v)->name)));
 }
 
@@ -113,15 +126,17 @@ void groups_check(struct module *m)
 {
 	check_sizes(m);
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
-		check_tensor(m, 0, graph(m, m->main)->in.a[i]);
+		check_kind(m, 0, graph(m, m->main)->in.a[i]);
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
-		if (!val(m, graph(m, m->main)->in.a[i])->type.dtype)
+		if (!val(m, graph(m, m->main)->in.a[i])->type.dtype && !val(m, graph(m, m->main)->in.a[i])->type.other)
 			bind_missing(m, "ge-shape");
 }
 
 /* Every node becomes a Fused one or a view. Nodes that are Fused already are checked by lower_group. */
 void groups_make(struct module *m, graph_id g)
 {
+	if (g == m->main)
+		compute_texts(m, g);
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
 		node_id id = graph(m, g)->nodes.a[i];
 		const struct node *n = node(m, id);

@@ -21,7 +21,10 @@ int64_t value_bytes(struct module *m, val_id v)
 	return n;
 }
 
-bool value_varies(const struct module *m, val_id v) { return v && !type_static(m, &m->values.a[v].type); }
+bool value_varies(const struct module *m, val_id v)
+{
+	return v && (!type_static(m, &m->values.a[v].type) || !dtype_size(m->values.a[v].type.dtype));
+}
 
 bool node_varies(const struct module *m, const struct node *n)
 {

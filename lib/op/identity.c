@@ -143,3 +143,11 @@ bool node_maps_codes(struct module *m, const struct node *n)
 	return t && (t->dtype == DT_U8 || t->dtype == DT_I8) && t->rank == 1 && poly_is_const(m->dims, t->dims[0], &count) &&
 	       count == CODES;
 }
+
+val_id node_identity_of(struct module *m, graph_id g, val_id v)
+{
+	val_id y = node(m, node_new(m, g, OP_Identity, 1, &v, 1))->out[0];
+
+	val(m, y)->type = val(m, v)->type;
+	return y;
+}

@@ -127,6 +127,8 @@ void eval_abandon(void);
 
 /* The operand that equals the only result of n in type and bits, for all inputs; 0: none that we know of. */
 val_id node_identity(struct module *m, node_id n);
+/* A new value of graph g that is v, computed by a node at the end. */
+val_id node_identity_of(struct module *m, graph_id g, val_id v);
 /* Is n a Gather from a table of bytes with an entry for every code? It is elementwise in operand 1. */
 bool node_maps_codes(struct module *m, const struct node *n);
 /* Is n a Dropout that keeps every element: outside training, or with ratio 0? */

@@ -9,6 +9,7 @@
 #include "graph/stream.h"
 #include "op/hone_value.h"
 #include "op/op.h"
+#include "op/value_tensor.h"
 
 struct hone_opaque {
 	struct module *m;
@@ -180,36 +181,60 @@ struct order {
 	void *arg;
 };
 
+/* Is it a tensor of numbers of a known size? Then it has a place that may have a layout. */
+static bool has_place(struct module *m, val_id v) { return type_static(m, &val(m, v)->type) && dtype_size(val(m, v)->type.dtype); }
+
+static struct tensor *value_operand(struct module *m, val_id v, const struct hone_value *x, struct arena *a)
+{
+	const char *why = NULL;
+	struct tensor *t;
+
+	if (has_place(m, v))
+		return operand(m, v, x->data, a);
+	if (!val(m, v)->type.other && dtype_size(val(m, v)->type.dtype))
+		return operand_of_any_size(m, v, x, a);
+	if (!(t = value_tensor(x, &val(m, v)->type, a, &why)))
+		die(EX_BADDATA, "an operand of type %s: %s", type_str(m, &val(m, v)->type, a), why);
+	return t;
+}
+
+/* Gives result k, x, the room it needs, and puts it there. */
+static void value_result(struct module *m, node_id id, uint32_t k, const struct tensor *x, const struct order *o, struct arena *a)
+{
+	val_id v = node(m, id)->out[k];
+	bool plain = x && x->kind == KIND_TENSOR;
+	int64_t n = x ? (int64_t)x->nitem : 0;
+	struct hone_value own;
+	void *p = NULL;
+
+	if (plain)
+		p = o->room(o->arg, k, (int)x->dtype, x->rank, x->dims, x->dtype == DT_STR ? value_size(x) : x->nbytes);
+	else if (x && x->kind != KIND_OTHER)
+		p = o->room(o->arg, k, value_kind_number((enum kind)x->kind), 1, &n, value_size(x));
+	if (!p)
+		die(EX_BADDATA, "%s is %s for these inputs, not %s", sym_str(val(m, v)->name), plain ? shape_str(x, a) : "missing",
+		    type_str(m, &val(m, v)->type, a));
+	if (has_place(m, v))
+		result(m, id, k, x, p, a);
+	else if (plain && val(m, v)->type.layout && val(m, v)->type.rank == x->rank)
+		copy_layout(&val(m, v)->type, x->dims, p, x->data, true);
+	else
+		value_put(x, &own, p);
+}
+
 static void run_values(struct module *m, node_id id, const struct order *o, struct arena *a)
 {
 	const struct node *n = node(m, id);
 	struct tensor **x = ARENA_ARRAY(a, struct tensor *, n->nin), **y = ARENA_ARRAY(a, struct tensor *, n->nout);
 	uint32_t given = 0;
 
-	for (uint32_t i = 0; i < n->nin; i++) {
-		if (val(m, n->in[i])->kind == VAL_CONST) {
-			x[i] = val(m, n->in[i])->tensor;
-			continue;
-		}
-		const struct hone_value *v = o->value[given++];
-		x[i] = type_static(m, &val(m, n->in[i])->type) ? operand(m, n->in[i], v->data, a) : operand_of_any_size(m, n->in[i], v, a);
-	}
+	for (uint32_t i = 0; i < n->nin; i++)
+		x[i] = val(m, n->in[i])->kind == VAL_CONST ? val(m, n->in[i])->tensor : value_operand(m, n->in[i], o->value[given++], a);
 	const char *why = eval_node(m, id, x, y, a);
 	if (why)
 		die(EX_BADDATA, "%s", why);
-	for (uint32_t k = 0; k < n->nout; k++) {
-		void *p = y[k] ? o->room(o->arg, k, (int)y[k]->dtype, y[k]->rank, y[k]->dims, y[k]->nbytes) : NULL;
-		if (!p)
-			die(EX_BADDATA, "%s is %s for these inputs, not %s", sym_str(val(m, n->out[k])->name),
-			    y[k] ? shape_str(y[k], a) : "missing", type_str(m, &val(m, n->out[k])->type, a));
-		const struct type *t = &val(m, n->out[k])->type;
-		if (type_static(m, t))
-			result(m, id, k, y[k], p, a);
-		else if (t->layout && t->rank == y[k]->rank)
-			copy_layout(t, y[k]->dims, p, y[k]->data, true);
-		else
-			memcpy(p, y[k]->data, y[k]->nbytes);
-	}
+	for (uint32_t k = 0; k < n->nout; k++)
+		value_result(m, id, k, y[k], o, a);
 }
 
 static int run_order(struct hone_opaque *o, size_t i, const struct order *order, char *why, size_t size)
@@ -253,7 +278,7 @@ int hone_opaque_run_values(struct hone_opaque *o, size_t i, const struct hone_va
 	return run_order(o, i, &(struct order){.value = in, .room = room, .arg = arg}, why, size);
 }
 
-/* Dies unless the graph is sound and all values are tensors of numbers. */
+/* Dies unless the graph is sound and all values are of known types. */
 static void check_steps(struct module *m)
 {
 	const struct graph *g = graph(m, m->main);
@@ -263,8 +288,8 @@ static void check_steps(struct module *m)
 		const struct node *n = node(m, g->nodes.a[i]);
 		for (uint32_t k = 0; k < n->nin + n->nout; k++) {
 			val_id v = k < n->nin ? n->in[k] : n->out[k - n->nin];
-			if (!v || !dtype_size(val(m, v)->type.dtype))
-				die(EX_BADDATA, "opaque steps: operand or result %u of step %zu has no size", k, i);
+			if (!v || (!val(m, v)->type.dtype && !val(m, v)->type.other))
+				die(EX_BADDATA, "opaque steps: operand or result %u of step %zu has no type", k, i);
 		}
 	}
 }

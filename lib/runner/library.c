@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "runner/library.h"
-#include "op/hone_value.h"
+#include "op/value_tensor.h"
 #include "target/target.h"
 #include <dlfcn.h>
 #include <elf.h>
@@ -132,6 +132,16 @@ const char *library_check(const struct hone_tensor *t, const struct tensor *x, s
 			    shape_text(want->dtype, want->rank, want->dims, a));
 }
 
+/* What is no tensor has the text of its type for a name, and any shape. */
+static struct type value_type(struct module *m, const struct hone_tensor *t, const int64_t *dims)
+{
+	struct type type = type_make(m, tensor_dtype(t), t->rank, dims);
+
+	if (!type.dtype)
+		type.other = intern(t->type);
+	return type;
+}
+
 struct module *library_module(const struct library *l)
 {
 	struct module *m = module_new();
@@ -143,7 +153,7 @@ struct module *library_module(const struct library *l)
 		int64_t dims[RANK_MAX];
 		for (int k = 0; k < t->rank; k++)
 			dims[k] = t->shape[k];
-		struct type type = type_make(m, tensor_dtype(t), t->rank, dims);
+		struct type type = value_type(m, t, dims);
 		for (int k = 0; k < t->rank && t->symbol; k++) /* an expression of symbols is a size of its own */
 			if (t->symbol[k])
 				type.dims[k] = poly_of(m->dims, module_symbol(m, intern(t->symbol[k])));
@@ -164,7 +174,21 @@ struct pointers {
 	struct hone_value *given, *made; /* of a model of varying sizes */
 };
 
-static struct pointers pointers_of(struct library *l, struct tensor *const *in, struct tensor *const *out)
+/* Numbers lie where they are. */
+static struct hone_value given_value(const struct tensor *x, struct arena *a)
+{
+	struct hone_value v = {(int)x->dtype, x->rank, x->dims, (void *)x->data};
+	int64_t *n = ARENA_NEW(a, int64_t);
+
+	if (x->kind == KIND_TENSOR && dtype_size(x->dtype))
+		return v;
+	value_put(x, &v, arena_alloc(a, value_size(x) + 1));
+	*n = (int64_t)x->nitem;
+	v.shape = x->kind == KIND_TENSOR ? x->dims : n;
+	return v;
+}
+
+static struct pointers pointers_of(struct library *l, struct tensor *const *in, struct tensor *const *out, struct arena *a)
 {
 	struct pointers p = {
 		xcalloc((size_t)l->model->num_inputs + 1, sizeof *p.in),
@@ -174,7 +198,7 @@ static struct pointers pointers_of(struct library *l, struct tensor *const *in, 
 	};
 	for (int i = 0; i < l->model->num_inputs; i++) {
 		p.in[i] = in[i]->data;
-		p.given[i] = (struct hone_value){(int)in[i]->dtype, in[i]->rank, in[i]->dims, (void *)in[i]->data};
+		p.given[i] = given_value(in[i], a);
 	}
 	for (int i = 0; i < l->model->num_outputs; i++)
 		p.out[i] = (void *)out[i]->data;
@@ -203,21 +227,26 @@ static void run_once(struct library *l, struct pointers p, double *steps)
 }
 
 /* A copy of what the library keeps until its next run. */
-static void take(struct tensor *x, const struct hone_value *v, struct arena *a)
+static void take(const struct library *l, const struct hone_tensor *t, struct tensor *x, const struct hone_value *v, struct arena *a)
 {
-	*x = (struct tensor){.dtype = (enum dtype)v->type, .rank = v->rank};
-	x->dims = arena_copy(a, v->shape, (size_t)v->rank * sizeof *x->dims);
-	x->nbytes = (size_t)tensor_count(x) * dtype_size(x->dtype);
-	x->data = arena_copy(a, v->data, x->nbytes);
+	const char *why = NULL;
+	struct module *m = module_new();
+	struct type type = value_type(m, &(struct hone_tensor){.type = t->type, .rank = RANK_UNKNOWN}, NULL);
+	const struct tensor *got = value_tensor(v, &type, a, &why);
+
+	if (!got)
+		die(EX_BADDATA, "%s: output %s: %s", l->path, t->name, why);
+	*x = *tensor_copy(a, got);
+	module_free(m);
 }
 
 void library_run(struct library *l, struct tensor *const *in, struct tensor *const *out, struct arena *a)
 {
-	struct pointers p = pointers_of(l, in, out);
+	struct pointers p = pointers_of(l, in, out, a);
 
 	run_once(l, p, NULL);
 	for (int i = 0; i < l->model->num_outputs && l->model->run_values; i++)
-		take(out[i], &p.made[i], a);
+		take(l, &l->model->outputs[i], out[i], &p.made[i], a);
 	pointers_free(p);
 }
 
@@ -240,7 +269,7 @@ static struct timing timing_of(double *t, size_t n)
 struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps,
 			   struct arena *a)
 {
-	struct pointers p = pointers_of(l, in, out);
+	struct pointers p = pointers_of(l, in, out, a);
 	struct bench b = {.step = ARENA_ARRAY(a, double, l->model->num_steps)};
 	VEC(double) times = {0};
 	double start, peak, end, timed = 0;

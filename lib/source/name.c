@@ -25,7 +25,7 @@ static bool is_word(const char *s)
 		/* of the runtime and its tables */
 		"bad_index", "cpu_lacks", "embedded", "hone_model", "hone_opaque", "hone_opaque_close", "hone_opaque_open",
 		"hone_opaque_run", "hone_opaque_run_values", "hone_slot", "hone_value", "is_known", "opaque_run_values", "result_room", "results",
-		"run_values", "slot_room", "slot_view", "slot_copy", "slot_move", "slot_grow", "COLLECTED_MAX", "take_inputs", "check_shape", "loop_max", "endless", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "opaque",
+		"run_values", "slot_room", "slot_view", "slot_copy", "slot_move", "slot_bytes", "slot_grow", "COLLECTED_MAX", "take_inputs", "check_shape", "loop_max", "endless", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "opaque",
 		"kept", "lane_args", "state", "state_begin", "state_digest", "state_end", "state_file_bytes", "state_file_read", "state_file_write", "state_head", "state_item",
 		"state_item_bytes", "state_item_put", "state_like", "state_list", "state_open", "state_place", "state_publish", "state_put", "state_read", "state_round",
 		"state_take", "table_load", "table_reset", "table_save", "HONE_STATE_FILE_H", "NUM_STATES", "STATE_ALIGN", "STATE_BYTES", "STATE_HEAD",

@@ -3,7 +3,20 @@
 #include "source/source_impl.h"
 #include "model/state.h"
 #include "op/op.h"
+#include "op/value_tensor.h"
+#include "graph/kinds.h"
 #include "target/backend.h"
+
+/* A value as callers see it: what is no tensor has any shape, and its text in place of the name of a type. */
+static struct type outer_type(struct emission *e, val_id v)
+{
+	struct type t = val(e->M->m, v)->type;
+
+	t.rank = t.other ? RANK_UNKNOWN : t.rank;
+	return t;
+}
+
+static const char *type_text(const struct type *t) { return t->other ? sym_str(t->other) : dtype_name(t->dtype); }
 
 /* What a model of varying sizes knows besides: names of sizes, and numbers of types. */
 static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n, const val_id *v)
@@ -12,7 +25,7 @@ static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n,
 	int64_t c;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct type *t = &val(m, v[i])->type;
+		struct type own = outer_type(e, v[i]), *t = &own;
 		fprintf(f, "static const char *const %s_dim%zu[] = {", what, i);
 		for (int k = 0; k < t->rank; k++) {
 			bool named = t->dims[k] != POLY_UNKNOWN && !poly_is_const(m->dims, t->dims[k], &c);
@@ -26,7 +39,8 @@ static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n,
 	}
 	fprintf(f, "static const int %s_type[] = {", what);
 	for (size_t i = 0; i < n; i++)
-		fprintf(f, "%d, ", (int)val(m, v[i])->type.dtype);
+		fprintf(f, "%d, ",
+			val(m, v[i])->type.other ? value_kind_number(type_kind(&val(m, v[i])->type)) : (int)val(m, v[i])->type.dtype);
 	fprintf(f, "0};\n");
 }
 
@@ -35,7 +49,7 @@ static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n,
 	struct module *m = e->M->m;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct type *t = &val(m, v[i])->type;
+		struct type own = outer_type(e, v[i]), *t = &own;
 		fprintf(f, "static const long %s_shape%zu[] = {", what, i);
 		for (int k = 0; k < t->rank; k++) {
 			int64_t dim = -1;
@@ -48,12 +62,12 @@ static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n,
 		put_symbols(e, f, what, n, v);
 	fprintf(f, "static const struct hone_tensor %s[] = {\n", what);
 	for (size_t i = 0; i < n; i++) {
+		struct type own = outer_type(e, v[i]);
 		fprintf(f, "\t{");
 		put_string(f, sym_str(name ? name[i] : val(m, v[i])->name));
 		bool preset = !name && val(m, v[i])->tensor;
-		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 ", %" PRId64, dtype_name(val(m, v[i])->type.dtype),
-			val(m, v[i])->type.rank, what, i, value_varies(m, v[i]) ? 0 : value_bytes(m, v[i]),
-			preset ? weights_value(&e->weights, e->M, v[i]) : 0);
+		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 ", %" PRId64, type_text(&own), own.rank, what, i,
+			value_varies(m, v[i]) ? 0 : value_bytes(m, v[i]), preset ? weights_value(&e->weights, e->M, v[i]) : 0);
 		if (value_varies(m, v[i]))
 			fprintf(f, ", %s_dim%zu", what, i);
 		fprintf(f, "},\n");

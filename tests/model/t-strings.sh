@@ -1,0 +1,166 @@
+# Strings, sequences and optionals in libraries: from the tools and from C. What is no such value is refused by name.
+. "$top/tests/lib.sh"
+
+cat >words.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+symbol n 0 inf
+const dash = str[] ["-"]
+const fixed = str[2] ["a", "b"]
+const one = i64[] [1]
+graph main {
+  input w: str[n]
+  input s: ?[*]%"seq(tensor(float))"
+  input o: ?[*]%"optional(tensor(float))"
+  input p: str[2]
+  d = StringConcat(w, @dash) "join"
+  parts, counts = StringSplit(d) {delimiter="e"} "split"
+  e = Equal(p, @fixed) "same"
+  c = Cast(e) {to=1} "number"
+  t = SequenceInsert(s, c) "insert"
+  at = SequenceAt(t, @one) "at"
+  r = Relu(at) "relu"
+  l = SequenceLength(t) "length"
+  has = OptionalHasElement(o) "has"
+  q = Optional(r) "wrap"
+  output parts = parts
+  output counts = counts
+  output t = t
+  output l = l
+  output has = has
+  output q = q
+  output o = o
+  output fixed = @fixed
+}
+END
+"${HONE_PYTHON:-python3}" - <<'END'
+import numpy as np
+f = np.float32
+np.savez("in.npz", **{"w": np.array(["tee", "", "kaffee"]), "s[0]": f([[1, -2]]), "s[1]": f([[-3], [4]]), "o": f([5]), "p": np.array(["a", "x"])})
+np.savez("none.npz", **{"w": np.array([], "U1"), "s[]": np.zeros(0, f), "o?": np.zeros(0, f), "p": np.array(["a", "b"])})
+np.savez("short.npz", **{"w": np.array(["tee"]), "s[]": np.zeros(0, f), "o?": np.zeros(0, f), "p": np.array(["a", "b"])})
+END
+ge-load words.txt | ge-shape -o words.g && hone build -q -o words words.g 2>err && [ -s words.so ]
+ok $? "strings, sequences and optionals are compiled" || cat err
+run-dev words.so -i in.npz -o d.npz && run-ref words.g -i in.npz -o r.npz && equal --tol 0 d.npz r.npz
+ok $? "the evaluator's values"
+"${HONE_PYTHON:-python3}" - <<'END'
+import numpy as np
+y = np.load("d.npz")
+assert y["parts"].tolist() == [["t", "", "-"], ["-", "", ""], ["kaff", "", "-"]] and y["counts"].tolist() == [3, 1, 3], y["parts"]
+assert [y["t[%d]" % i].tolist() for i in range(3)] == [[[1, -2]], [[-3], [4]], [1, 0]] and y["l"] == 3 and y["has"]
+assert y["q"].tolist() == [[0], [4]] and y["o"].tolist() == [5] and y["fixed"].tolist() == ["a", "b"]
+END
+ok $? "and what they must be"
+run-dev words.so -i none.npz -o d.npz 2>err
+[ $? -eq 65 ] && grep -q "step at" err
+ok $? "a position that a sequence does not have: 65" || cat err
+ge-fuse words.g | ge-layout | ge-plan -q --no-fallback -o x.g 2>err
+[ $? -eq 69 ] && grep -q 'have no kernel' err
+ok $? "without the slow path it is refused" || cat err
+
+cat >main.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include "words.h"
+static float one[] = {1, -2}, two[] = {-3, 4}, five[] = {5};
+static struct hone_text w[] = {{"tee", 3}, {NULL, 0}, {"k\0ffee", 6}}, p[] = {{"a", 1}, {"x", 1}};
+static struct hone_value s[] = {{1, 2, (const int64_t[]){1, 2}, one}, {1, 2, (const int64_t[]){2, 1}, two}}, o[] = {{1, 1, (const int64_t[]){1}, five}};
+static struct hone_value in[4];
+static struct hone_value out[8];
+static const int64_t n1[] = {1}, n2[] = {2}, n3[] = {3};
+static void good(void)
+{
+	in[0] = (struct hone_value){8, 1, n3, w};
+	in[1] = (struct hone_value){HONE_SEQUENCE, 1, n2, s};
+	in[2] = (struct hone_value){HONE_OPTIONAL, 1, n1, o};
+	in[3] = (struct hone_value){8, 1, n2, p};
+}
+static int refused(words *m, const char *say)
+{
+	int failed = words_run_values(m, in, out) == -1 && strstr(words_error(), say);
+	if (!failed)
+		printf("%s, not %s\n", words_error(), say);
+	good();
+	return !failed;
+}
+int main(void)
+{
+	words *m = words_open("words.weights", NULL);
+	if (!m)
+		return 1;
+	for (int again = 0; again < 3; again++) {
+		good();
+		if (words_run_values(m, in, out))
+			return puts(words_error()), 2;
+		const struct hone_text *t = out[0].data, *fixed = out[7].data;
+		const struct hone_value *v = out[2].data, *q = out[5].data;
+		if (out[0].type != 8 || out[0].rank != 2 || out[0].shape[0] != 3 || out[0].shape[1] != 3 || t[6].n != 4 || memcmp(t[6].s, "k\0ff", 4) || t[3].n != 1)
+			return 3;
+		if (out[2].type != HONE_SEQUENCE || out[2].rank != 1 || out[2].shape[0] != 3 || v[1].rank != 2 || v[1].shape[0] != 2 || ((float *)v[1].data)[1] != 4)
+			return 4;
+		if (out[5].type != HONE_OPTIONAL || out[5].shape[0] != 1 || q->rank != 2 || ((float *)q->data)[1] != 4 || out[6].data != o || fixed[1].n != 1)
+			return 5;
+	}
+	in[0].type = 7;
+	if (refused(m, "input w: its type is number 7, not str"))
+		return 6;
+	in[1].type = 1;
+	if (refused(m, "input s: its type is number 1, not seq(tensor(float))"))
+		return 7;
+	in[3].shape = (const int64_t[]){3};
+	if (refused(m, "input p: axis 0 is of size 3, not 2"))
+		return 8;
+	w[0].s = NULL;
+	if (refused(m, "a string is NULL"))
+		return 9;
+	w[0].s = "tee";
+	s[1].type = 7;
+	if (refused(m, "it is of another type"))
+		return 10;
+	s[1].type = 1;
+	s[1].shape = (const int64_t[]){-1, 2};
+	if (refused(m, "its shape is of no tensor"))
+		return 11;
+	s[1].shape = (const int64_t[]){2, 1};
+	in[2].shape = (const int64_t[]){2};
+	if (refused(m, "another number of values than it can"))
+		return 12;
+	s[1].data = NULL;
+	if (refused(m, "its elements are NULL"))
+		return 13;
+	words_close(m);
+	return 0;
+}
+END
+gcc -g -Wall -Werror main.c ./words.so -o main -lm -pthread 2>err
+LD_LIBRARY_PATH=. ./main >said
+is "$? $(cat said)" "0 " "from C: given, got, refused by name" || cat err
+
+cat >branch.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+graph yes {
+  input x: f32[2]
+  a = SequenceConstruct(x, x)
+  output a = a
+}
+graph no {
+  input x: f32[2]
+  b = SequenceConstruct(x)
+  output b = b
+}
+graph main {
+  input c: bool[]
+  input x: f32[2]
+  y = If(c, x) {captures=1 else_branch=graph no then_branch=graph yes}
+  output y = y
+}
+END
+ge-load branch.txt | ge-shape -o branch.g && hone build -q -o branch branch.g 2>err
+for c in True False; do
+	"${HONE_PYTHON:-python3}" -c "import numpy as n; n.savez('c.npz', c=n.array($c), x=n.float32([1, 2]))"
+	run-dev branch.so -i c.npz -o d.npz && run-ref branch.g -i c.npz -o r.npz && equal --tol 0 d.npz r.npz
+	ok $? "a branch that gives a sequence, $c" || cat err
+done
+done_testing
