@@ -1,0 +1,89 @@
+#include "form.h"
+#include <inttypes.h>
+#include <string.h>
+#include "loop/interp.h"
+#include "loop/prim.h"
+#include "lower/lower.h"
+#include "sched/analytic.h"
+#include "sched/schedule.h"
+
+/* Constants are in the order of the kernel's; those that the lowering computes follow from the others and the algorithm. */
+static const char *weights_text(struct module *m, const struct lowered *l, size_t nvalues, int64_t *bytes, struct arena *a)
+{
+	struct loop_prog *p = l->prog;
+	const char *s = "";
+	bool computed = false;
+
+	*bytes = 0;
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		const struct loop_buf *x = lbuf(p, b);
+		int64_t size = x->scope == SCOPE_CONST ? buf_elems(p, b) * (int64_t)dtype_size(x->dtype) : 0;
+		if (size < WEIGHTS_MIN || x->operand < 0 || x->operand >= l->nconst)
+			continue;
+		val_id v = l->cval[x->operand];
+		*bytes += size;
+		computed |= v >= nvalues;
+		s = arena_printf(a, "%s%" PRIu32 " %s", s, v < nvalues ? v : 0, dtype_name(x->dtype));
+		for (int i = 0; i < x->rank; i++)
+			s = arena_printf(a, "%s%s%" PRId64, s, i ? "x" : " ", x->shape[i]);
+		s = arena_printf(a, "%s %s\n", s, x->layout.n ? layout_str(&x->layout, x->rank, a) : "-");
+	}
+	(void)m;
+	return computed ? arena_printf(a, "%s%s", s, p->algo) : s;
+}
+
+/* The node scheduled with these decisions. algo NULL: the one that the lowering thinks best. */
+static struct form scheduled(struct module *m, node_id n, const struct target *t, const char *algo, const struct samples *want, struct arena *a)
+{
+	const char *why;
+	size_t nvalues = m->values.n;
+	struct lowered l = lower_sketch(m, n, t, algo, &why);
+	struct form f = {0};
+
+	if (why)
+		return f;
+	l.prog->threads = 1;
+	f.algo = arena_str(a, l.prog->algo);
+	f.trace = arena_str(a, schedule_with(l.prog, want, &f.got));
+	samples_keep(&f.got, a);
+	f.text = weights_text(m, &l, nvalues, &f.bytes, a);
+	f.cost = loop_cost(l.prog);
+	if (loop_legalize(l.prog) || loop_verify(l.prog))
+		f.trace = NULL;
+	prog_free(l.prog);
+	return f;
+}
+
+struct form form_own(struct module *m, node_id n, const struct target *t, struct arena *a) { return scheduled(m, n, t, NULL, NULL, a); }
+
+/* Without sample i. */
+static struct samples without(const struct samples *x, size_t i, struct arena *a)
+{
+	struct samples y = {.a = ARENA_ARRAY(a, struct sample, x->n + 1)};
+
+	for (size_t k = 0; k < x->n; k++)
+		if (k != i)
+			y.a[y.n++] = x->a[k];
+	return y;
+}
+
+struct form form_like(struct module *m, node_id n, const struct target *t, const struct form *like, const struct form *own, struct arena *a)
+{
+	struct samples want = like->got;
+
+	if (own->trace && !strcmp(own->text, like->text))
+		return *own;
+	struct form best = scheduled(m, n, t, like->algo, &want, a);
+	if (!best.trace || strcmp(best.text, like->text))
+		return (struct form){0};
+	for (size_t i = 0; i < want.n; i++) { /* what the form does not need is decided anew */
+		struct samples fewer = without(&want, i, a);
+		struct form f = scheduled(m, n, t, like->algo, &fewer, a);
+		if (!f.trace || strcmp(f.text, like->text) || f.cost > best.cost)
+			continue;
+		best = f;
+		want = fewer;
+		i--;
+	}
+	return best;
+}
