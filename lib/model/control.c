@@ -341,14 +341,17 @@ static void room_of_branches(struct model *M, const struct call *c)
 		x->spare[k] = call_result(M, c, k) ? -1 : more(x, largest(M, x, k, false));
 }
 
-static void room_of_fitted(struct model *M, const struct call *c)
+void fitted_slots(struct model *M)
 {
-	struct control *x = c->control;
-	const struct node *n = node(M->m, c->alone);
-
-	x->fit = ARENA_ARRAY(&M->m->arena, int64_t, n->nin);
-	for (uint32_t i = 0; i + 1 < n->nin; i++)
-		x->fit[i] = fitted_axis(n, "fit", i) < 0 ? -1 : more(x, largest(M, x, i, true));
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		struct control *x = M->calls.a[c].control;
+		const struct node *n = x && x->fitted ? node(M->m, M->calls.a[c].alone) : NULL;
+		if (!n)
+			continue;
+		x->fit = ARENA_ARRAY(&M->m->arena, int64_t, n->nin);
+		for (uint32_t i = 0; i + 1 < n->nin; i++)
+			x->fit[i] = fitted_axis(n, "fit", i) < 0 ? -1 : (int64_t)M->nslots++;
+	}
 }
 
 static void room_of_loop(struct model *M, const struct call *c)
@@ -405,8 +408,6 @@ void control_add(struct model *M, node_id id, node_id op)
 	} else {
 		room_of_branches(M, &M->calls.a[M->calls.n - 1]);
 		x->fitted = x->use == BODY_CASE && attr_find(n, "fit");
-		if (x->fitted)
-			room_of_fitted(M, &M->calls.a[M->calls.n - 1]);
 	}
 	vec_free(&body);
 }

@@ -76,7 +76,7 @@ static val_id shared(struct model *M, node_id group)
 	return call_operand(M, &(struct call){.node = group, .alone = x}, 0);
 }
 
-static void follow_graph(struct model *M, const struct graph *g)
+void views_follow_graph(struct model *M, const struct graph *g)
 {
 	struct module *m = M->m;
 
@@ -127,7 +127,7 @@ void views_follow(struct model *M)
 	for (val_id v = 1; v < m->values.n; v++)
 		M->root[v] = v;
 	for (size_t s = 0; s < M->sections.n; s++) {
-		follow_graph(M, graph(m, M->sections.a[s].graph));
+		views_follow_graph(M, graph(m, M->sections.a[s].graph));
 		find_outputs(M, &M->sections.a[s]);
 	}
 }

@@ -37,12 +37,13 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	states_find(M);
 	views_follow(M);
 	M->shaped = model_varies(M);
-	if (sketch && !M->shaped)
-		strips_choose(m, t, M->root, threads);
+	if (sketch)
+		strips_choose(M, t);
 	for (size_t s = 0; s < M->sections.n; s++)
 		add_calls(M, &M->sections.a[s], t, traces);
 	strips_find(M);
 	slots_give(M);
+	fitted_slots(M);
 	return M;
 }
 

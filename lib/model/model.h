@@ -167,4 +167,8 @@ char *model_opaque_stream(struct model *M, size_t *n);
 
 /* Attribute of Fused nodes that run image by image: a number that the nodes of a strip share, and how many images there are. */
 #define STRIP "strip"
+/* Chooses the strips of graph g and leaves the attribute on their nodes, as model_new does for a plan. */
+void model_strips(struct module *m, graph_id g, const struct target *t, int threads);
+/* How many images the node runs for one after the other; 1: it is in no strip. */
+int64_t strip_images(struct module *m, node_id n);
 #endif

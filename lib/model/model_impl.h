@@ -33,10 +33,14 @@ void states_find(struct model *M);
 node_id control_node(struct module *m, node_id n);
 /* Appends the call of Fused node n, which applies control operator x. */
 void control_add(struct model *M, node_id n, node_id x);
+/* Gives slots to operands that may have to be padded; after all others. */
+void fitted_slots(struct model *M);
 
 /* ---- home.c ---- */
 /* Fills root, and out of the sections. A view of what is not row-major: die(65). */
 void views_follow(struct model *M);
+/* The roots of the values of g, of which each is its own before. */
+void views_follow_graph(struct model *M, const struct graph *g);
 
 /* ---- slots.c ---- */
 /* Is there any value of varying size in a section? */
@@ -56,10 +60,8 @@ const char *sizes_settled(const struct model *M, val_id v);
 void sizes_release(struct sizes *s, size_t nsections);
 
 /* ---- strips.c ---- */
-/* Chooses the strips of the main graph and leaves the attribute on their nodes. root: as struct model has it. */
-void strips_choose(struct module *m, const struct target *t, const val_id *root, int threads);
-/* How many images the node runs for one after the other; 1: it is in no strip. */
-int64_t strip_images(struct module *m, node_id n);
+/* Chooses the strips of the main graph, where it is not of open sizes, and of gears. */
+void strips_choose(struct model *M, const struct target *t);
 /* Fills images, strip and last of all calls, and inner. */
 void strips_find(struct model *M);
 

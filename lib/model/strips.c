@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include "common/msg.h"
 #include "target/target.h"
+#include "graph/bodies.h"
 #include "lower/image.h"
+#include "loop/prim.h"
 #include "model/model_impl.h"
 
 enum { LEVELS = 2, STRIP_MAX = 256 /* steps: bounds the work */ };
@@ -28,10 +30,8 @@ struct steps {
 };
 
 /* The batch: axis 0 of the first input that has more than one of it. */
-static int64_t batch_size(struct module *m)
+static int64_t batch_size(struct module *m, const struct graph *g)
 {
-	const struct graph *g = graph(m, m->main);
-
 	for (size_t i = 0; i < g->in.n; i++) {
 		const struct type *t = &val(m, g->in.a[i])->type;
 		int64_t n;
@@ -60,10 +60,9 @@ static int64_t weight_bytes(struct module *m, node_id id)
 	return n;
 }
 
-static void collect(struct steps *s, const val_id *root)
+static void collect(struct steps *s, const struct graph *g, const val_id *root)
 {
 	struct module *m = s->m;
-	const struct graph *g = graph(m, m->main);
 	uint32_t *toucher = xcalloc(m->values.n, sizeof *toucher); /* root -> step + 1 */
 	size_t *latest = xcalloc(m->values.n, sizeof *latest);     /* root -> its last touch + 1 */
 	int64_t made = 0, weights = 0;
@@ -72,7 +71,7 @@ static void collect(struct steps *s, const val_id *root)
 		const struct node *n = node(m, g->nodes.a[i]);
 		uint32_t k = (uint32_t)s->node.n;
 		int64_t out = 0, w;
-		if (n->op != OP_Fused)
+		if (node_is_view(m, n))
 			continue;
 		vec_push(&s->node, g->nodes.a[i]);
 		vec_push(&s->first, s->touch.n);
@@ -91,7 +90,7 @@ static void collect(struct steps *s, const val_id *root)
 				out += value_bytes(m, n->out[j]);
 				toucher[n->out[j]] = k + 1;
 			}
-		w = weight_bytes(m, g->nodes.a[i]);
+		w = n->op == OP_Fused ? weight_bytes(m, g->nodes.a[i]) : 0;
 		vec_push(&s->made, out);
 		vec_push(&s->made_before, made);
 		vec_push(&s->weights, w);
@@ -169,55 +168,114 @@ static uint32_t *choose(const struct steps *s)
 	return from;
 }
 
+/* Is the node's trace one for an image of it? */
+static bool is_for_image(const struct steps *s, node_id n, const struct target *t)
+{
+	const char *trace = attr_str(node(s->m, n), "trace", NULL), *algo, *why = NULL;
+	struct digest stages;
+
+	if (!trace || !trace_stages(trace, &stages))
+		return false;
+	algo = trace_algo(trace, &s->m->arena);
+	struct lowered l = image_lower(s->m, n, s->images, t, algo, &why, lower_sketch);
+	bool fits = !why && digest_eq(prog_digest(l.prog), stages);
+	if (l.prog)
+		prog_free(l.prog);
+	return fits;
+}
+
 /* Leaves the attribute on the steps from `from` to `to`. A trace for the whole batch is not for one image, so it is dropped. Returns
  * how many were dropped. */
-static uint32_t mark(struct steps *s, uint32_t from, uint32_t to, int64_t number)
+static uint32_t mark(struct steps *s, const struct target *t, uint32_t from, uint32_t to, int64_t number)
 {
 	uint32_t traces = 0;
 
 	for (uint32_t k = from; k <= to; k++) {
-		traces += attr_find(node(s->m, s->node.a[k]), "trace") != NULL;
-		attr_drop(s->m, s->node.a[k], "trace");
+		bool dropped = attr_find(node(s->m, s->node.a[k]), "trace") && !is_for_image(s, s->node.a[k], t);
+		traces += dropped;
+		if (dropped)
+			attr_drop(s->m, s->node.a[k], "trace");
 		attr_set_ints(s->m, s->node.a[k], STRIP, 2, (int64_t[]){number, s->images});
 	}
 	return traces;
 }
 
-void strips_choose(struct module *m, const struct target *t, const val_id *root, int threads)
+static void steps_free(struct steps *s)
+{
+	vec_free(&s->node);
+	vec_free(&s->touch);
+	vec_free(&s->first);
+	vec_free(&s->made);
+	vec_free(&s->made_before);
+	vec_free(&s->weights);
+	vec_free(&s->weights_before);
+}
+
+static bool graph_varies(struct module *m, const struct graph *g)
+{
+	bool varies = false;
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		varies |= node_varies(m, node(m, g->nodes.a[i]));
+	return varies;
+}
+
+static void choose_in_graph(struct module *m, graph_id g, const struct target *t, const val_id *root, int threads, bool says)
 {
 	struct target filled = target_filled(t);
-	struct steps s = {.m = m, .images = batch_size(m), .level = {filled.l2, filled.l3}};
+	struct steps s = {.m = m, .images = batch_size(m, graph(m, g)), .level = {filled.l2, filled.l3}};
 	uint32_t number = 0, steps = 0, traces = 0;
 
-	collect(&s, root);
+	if (graph_varies(m, graph(m, g)))
+		return;
+	collect(&s, graph(m, g), root);
 	for (uint32_t k = 0; k < s.node.n; k++)
 		attr_drop(m, s.node.a[k], STRIP);
 	if (s.images > 1 && threads <= 1) {
 		s.apart = xcalloc(s.node.n + 1, sizeof *s.apart);
 		for (uint32_t k = 0; k < s.node.n; k++)
-			s.apart[k] = image_apart(m, s.node.a[k], s.images, t);
+			s.apart[k] = node(m, s.node.a[k])->op == OP_Fused && image_apart(m, s.node.a[k], s.images, t);
 		uint32_t *from = choose(&s);
 		for (uint32_t k = (uint32_t)s.node.n, next; k > 0; k = next) {
 			next = from[k] < k ? from[k] : k - 1;
 			if (from[k] < k) {
 				steps += k - from[k];
-				traces += mark(&s, from[k], k - 1, ++number);
+				traces += mark(&s, t, from[k], k - 1, ++number);
 			}
 		}
 		free(from);
 		free(s.apart);
 	}
-	if (steps)
+	if (steps && says)
 		note("%u steps run image by image, in %u strips", steps, number);
-	if (traces)
+	if (traces && says)
 		note("%u of them had a trace for the whole batch, which is not used", traces);
-	vec_free(&s.node);
-	vec_free(&s.touch);
-	vec_free(&s.first);
-	vec_free(&s.made);
-	vec_free(&s.made_before);
-	vec_free(&s.weights);
-	vec_free(&s.weights_before);
+	steps_free(&s);
+}
+
+void model_strips(struct module *m, graph_id g, const struct target *t, int threads)
+{
+	struct model M = {.m = m, .root = xcalloc(m->values.n, sizeof *M.root)};
+
+	for (val_id v = 1; v < m->values.n; v++)
+		M.root[v] = v;
+	views_follow_graph(&M, graph(m, g));
+	choose_in_graph(m, g, t, M.root, threads, false);
+	free(M.root);
+}
+
+void strips_choose(struct model *M, const struct target *t)
+{
+	struct module *m = M->m;
+	graph_id b;
+
+	if (!M->shaped)
+		choose_in_graph(m, m->main, t, M->root, M->threads, true);
+	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++) {
+		node_id n = graph(m, m->main)->nodes.a[i], x = node(m, n)->op == OP_Fused ? control_node(m, n) : 0;
+		for (uint32_t k = 0; x && attr_find(node(m, x), "fit") && (b = node_branch(node(m, x), k)); k++)
+			choose_in_graph(m, b, t, M->root, M->threads, true);
+	}
 }
 
 /* ---- what has been chosen ---- */

@@ -36,7 +36,7 @@ static void put_operand(struct emission *e, FILE *f, uint32_t c, uint32_t i, val
 	put_fitted(e, f, inside, axis);
 	fprintf(f, ", ");
 	if (axis >= 0)
-		put_workspace(e, f, c, x->control->fit[i]);
+		fprintf(f, "&m->slot[%" PRId64 "]", x->control->fit[i]);
 	else
 		fprintf(f, "NULL");
 	fprintf(f, ", &given[%" PRIu32 "], &rows) ||\n\t\t\t\t", i);

@@ -106,4 +106,39 @@ mixes '  a = Transpose(q)
   b = Reshape(q, @all)
   y = Add(a, x)
   z = Relu(b)' "elements of a row that are not neighbours"
+
+# One file of weights: about that of the largest gear, though the gears' own schedules want others. The arena is the largest gear's.
+model=$top/examples/digits/digits.onnx
+hone build -q --gears batch=1,2,16 -o digits/g "$model" && hone build -q --set batch=16 -o digits/s "$model"
+ok $? "hone build --gears"
+bytes() { stat -c %s "$1"; }
+[ $(($(bytes digits/g.weights) * 100)) -le $(($(bytes digits/s.weights) * 102 + 200000)) ]
+ok $? "weights: $(bytes digits/g.weights) bytes, of the largest gear alone $(bytes digits/s.weights)"
+arena() { ge-dump "$1" | sed -n 's/.*"plan.bytes" *= *"\([0-9]*\)".*/\1/p'; }
+plan=$(echo digits/g.d/*-plan.g)
+[ "$(arena "$plan")" -le $(($(arena digits/s.d/*-plan.g) * 101 / 100 + 128)) ]
+ok $? "arena: $(arena "$plan") bytes, of the largest gear alone $(arena digits/s.d/*-plan.g)"
+for n in 1 2 3 16; do
+	run-dev digits/g.so --set batch=$n -o y.npz && run-ref "$model" --set batch=$n -o r.npz && equal y.npz r.npz
+	ok $? "digits, batch $n"
+done
+share=$(echo digits/g.d/*-share.g)
+ge-gears --share "$share" -o twice.g && same_graph twice.g "$share"
+ok $? "weights shared twice are shared once"
+
+# Two orders of the weights: 40 rows of a product want another than one.
+awk 'BEGIN { printf "hone-text 1\nmodule ir=8 opset=28\nsymbol n 1 inf\nconst w = f32[64,96] ["
+	for (i = 0; i < 6144; i++) printf "%s%d", i ? ", " : "", i * 7 % 13 - 6
+	print "]\ngraph main {\n  input x: f32[n,64]\n  y = MatMul(x, @w)\n  output y = y\n}" }' >product.txt
+ge-load product.txt | ge-shape -q >product.g && ge-gears --gears 1,40 product.g | ge-fuse | ge-layout -o two.g
+for way in two one; do
+	[ $way = two ] || ge-gears --share --copies 0 --why two.g -o one.g 2>why
+	ge-plan -q $way.g -o $way.p.g && ge-emit -q $way.p.g -o $way
+done
+[ "$(bytes two.weights)" -gt 45000 ] && [ "$(bytes one.weights)" -lt 30000 ] && grep -q 'reads its weights as another gear does' why
+ok $? "weights in one order: $(bytes one.weights) bytes; each gear in its own: $(bytes two.weights)"
+for n in 1 30 40; do
+	run-dev one.so --set n=$n -o y.npz && run-ref product.g --set n=$n -o r.npz && equal y.npz r.npz
+	ok $? "n=$n with shared weights"
+done
 done_testing

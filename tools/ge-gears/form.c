@@ -3,7 +3,8 @@
 #include <string.h>
 #include "loop/interp.h"
 #include "loop/prim.h"
-#include "lower/lower.h"
+#include "lower/image.h"
+#include "model/model.h"
 #include "sched/analytic.h"
 #include "sched/schedule.h"
 
@@ -33,21 +34,24 @@ static const char *weights_text(struct module *m, const struct lowered *l, size_
 }
 
 /* The node scheduled with these decisions. algo NULL: the one that the lowering thinks best. */
-static struct form scheduled(struct module *m, node_id n, const struct target *t, const char *algo, const struct samples *want, struct arena *a)
+static struct form scheduled(struct module *m, node_id n, const struct target *t, const char *algo, const struct samples *want,
+			     struct arena *a)
 {
 	const char *why;
 	size_t nvalues = m->values.n;
-	struct lowered l = lower_sketch(m, n, t, algo, &why);
+	int64_t images = strip_images(m, n);
+	struct lowered l = images > 1 ? image_lower(m, n, images, t, algo, &why, lower_sketch) : lower_sketch(m, n, t, algo, &why);
 	struct form f = {0};
 
 	if (why)
 		return f;
+	struct digest stages = prog_digest(l.prog);
 	l.prog->threads = 1;
 	f.algo = arena_str(a, l.prog->algo);
-	f.trace = arena_str(a, schedule_with(l.prog, want, &f.got));
+	f.trace = trace_stamp(schedule_with(l.prog, want, &f.got), stages, a);
 	samples_keep(&f.got, a);
 	f.text = weights_text(m, &l, nvalues, &f.bytes, a);
-	f.cost = loop_cost(l.prog);
+	f.cost = loop_cost(l.prog) * (double)images;
 	if (loop_legalize(l.prog) || loop_verify(l.prog))
 		f.trace = NULL;
 	prog_free(l.prog);

@@ -3,17 +3,19 @@
 #include <string.h>
 #include "form.h"
 #include "graph/bodies.h"
+#include "model/model.h"
 
 /* A kernel of a gear. */
 struct member {
 	node_id node;
-	double often; /* how often its gear is taken */
+	double often;           /* how often its gear is taken */
 	struct form own, *like; /* like[j]: as member j has it */
 	size_t form;            /* the member whose form it has in the end */
 };
 
 /* Kernels that read the same weights. */
-struct class {
+struct class
+{
 	uint32_t nweight;
 	val_id *weight; /* sorted */
 	VEC(struct member) a;
@@ -70,7 +72,8 @@ static void add_kernel(struct share *s, node_id id, double often)
 		i++;
 	if (i == s->a.n)
 		vec_push(&s->a, (struct class){.nweight = n, .weight = list});
-	vec_push(&s->a.a[i].a, (struct member){.node = id, .often = often});
+	size_t number = s->a.a[i].a.n;
+	vec_push(&s->a.a[i].a, (struct member){.node = id, .often = often, .form = number});
 }
 
 /* ---- which form ---- */
@@ -82,7 +85,6 @@ static bool has_kernels(struct share *s, struct class *k)
 		if (attr_find(node(s->m, x->node), "trace"))
 			return false;
 		x->own = form_own(s->m, x->node, &s->o->target, &s->m->arena);
-		x->form = i;
 		if (!x->own.trace)
 			return false;
 	}
@@ -172,7 +174,7 @@ static void allow_copies(struct share *s)
 		for (size_t j = 0; j < k->a.n; j++) {
 			struct copy c = {.k = k, .form = j, .bytes = k->a.a[j].own.bytes};
 			for (size_t n = 0; n < k->a.n; n++)
-				if (k->a.a[n].form != n && first_like(k, n) == j && k->a.a[n].like)
+				if (k->a.a[n].like && k->a.a[n].form != n && first_like(k, n) == j)
 					c.saved += k->a.a[n].often * (k->a.a[n].like[k->a.a[n].form].cost - k->a.a[n].own.cost);
 			if (c.saved > 0)
 				vec_push(&list, c);
@@ -221,10 +223,12 @@ static void share_case(struct share *s, node_id gears)
 {
 	graph_id b;
 
-	for (uint32_t k = 0; (b = node_branch(node(s->m, gears), k)); k++)
+	for (uint32_t k = 0; (b = node_branch(node(s->m, gears), k)); k++) {
+		model_strips(s->m, b, &s->o->target, 1);
 		for (size_t i = 0; i < graph(s->m, b)->nodes.n; i++)
 			if (node(s->m, graph(s->m, b)->nodes.a[i])->op == OP_Fused)
 				add_kernel(s, graph(s->m, b)->nodes.a[i], often_of(s->m, gears, k));
+	}
 }
 
 void gears_share(struct module *m, const struct share_options *o, const struct pass_ctx *c)

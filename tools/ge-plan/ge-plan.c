@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "common/option.h"
 #include "target/target.h"
+#include "model/control.h"
 #include "model/lanes.h"
 #include "model/memory_plan.h"
 #include "model/state.h"
@@ -45,8 +46,17 @@ static void why(const struct memory_plan *p, struct model *M, const struct pass_
 	}
 }
 
+static bool has_gears(const struct model *M)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < M->calls.n; i++)
+		any |= M->calls.a[i].control && M->calls.a[i].control->fitted;
+	return any;
+}
+
 /* Which inputs have sizes that only a run knows; --no-open: die(64) if there are any. */
-static void report_open(struct module *m)
+static void report_open(struct module *m, bool gears)
 {
 	const struct graph *g = graph(m, m->main);
 	const char *list = "";
@@ -55,9 +65,11 @@ static void report_open(struct module *m)
 		if (value_varies(m, g->in.a[i]))
 			list = arena_printf(&m->arena, "%s%s%s %s", list, *list ? ", " : "", sym_str(val(m, g->in.a[i])->name),
 					    type_str(m, &val(m, g->in.a[i])->type, &m->arena));
-	if (*list && no_open)
+	if (*list && no_open && !gears)
 		bind_missing(m, "ge-shape");
-	if (*list)
+	if (*list && gears)
+		note("of the sizes of a gear in each run: %s", list);
+	else if (*list)
 		note("open sizes: %s; each run gives them, and is slower than with --set", list);
 }
 
@@ -104,7 +116,7 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	report_states(M, c->why);
 	model_report_native(M);
 	model_report_opaque(M, false);
-	report_open(m);
+	report_open(m, has_gears(M));
 	memory_plan_free(p);
 	model_free(M);
 }

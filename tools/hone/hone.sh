@@ -303,7 +303,7 @@ gears() { # OPTION...
 		shift
 		case $word in --gears=*) set -- "$@" "$word" ;; esac
 	done
-	[ $# = 0 ] || { stage gears ge-gears "$@" && simplify_passes; }
+	[ $# = 0 ] || { geared=1 && stage gears ge-gears "$@" && simplify_passes; }
 }
 
 optimise() { # OPTION...
@@ -313,6 +313,7 @@ optimise() { # OPTION...
 	gears "$@"
 	[ -z "$mixed" ] || mixed_passes "$@"
 	kernels ""
+	[ -z "$geared" ] || stage share ge-gears --share ${target:+--target="$target"}
 	[ "$mixed$verb" != 1tune ] || [ -n "$runner$target" ] || fastest_form
 }
 
@@ -653,7 +654,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' equalize='' smooth=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' geared='' equalize='' smooth=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
