@@ -76,18 +76,6 @@ static void find_symbols(struct module *m, struct gears *g)
 	symbols_free(&s);
 }
 
-/* No size is larger than that of the largest gear. */
-static void bound_symbols(struct module *m, const struct gears *g)
-{
-	for (int i = 0; i < g->n; i++) {
-		int64_t lo, hi, most = 0;
-		for (size_t k = 0; k < gears_count(g); k++)
-			most = g->size.a[k * (size_t)g->n + (size_t)i] > most ? g->size.a[k * (size_t)g->n + (size_t)i] : most;
-		poly_var_range(m->dims, g->var[i], &lo, &hi);
-		poly_var_narrow(m->dims, g->var[i], lo, most);
-	}
-}
-
 /* ---- a gear ---- */
 
 /* In the types of values from `from` on, the symbols have the sizes of gear k. */
@@ -293,7 +281,6 @@ void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c)
 	struct known *known;
 
 	find_symbols(m, g);
-	bound_symbols(m, g);
 	infer_module(m, &known);
 	int *axis = ARENA_ARRAY(&m->arena, int, m->values.n);
 	graph_id *branch = ARENA_ARRAY(&m->arena, graph_id, gears_count(g) + 1);
