@@ -6,6 +6,7 @@
 #include "common/utf8.h"
 #include "native/tfidf.h"
 #include "op/native.h"
+#include "op/regex.h"
 #include "op/strings.h"
 
 static const char *eval_concat_strings(struct eval *e)
@@ -119,6 +120,49 @@ static const char *eval_split_strings(struct eval *e)
 	memcpy(tensor_bytes(eval_out(e, 1, DT_I64, x->rank, dims)), counts, sizeof *counts * (size_t)count);
 	dims[x->rank] = widest;
 	eval_texts(e, 0, x->rank + 1, dims, out);
+	return NULL;
+}
+
+/* ---- RegexFullMatch ---- */
+
+static const char *shape_match(struct infer *I)
+{
+	rule_out(I, 0, DT_BOOL, rule_rank(I, 0), I->in[0].dims);
+	return NULL;
+}
+
+static struct regex *pattern_of(const struct node *n, struct arena *a, const char **why)
+{
+	const struct attr *p = attr_find(n, "pattern");
+	struct regex *r = regex_compile(p ? p->u.s : "", p ? p->n : 0, a, why);
+
+	if (!r)
+		*why = arena_printf(a, "pattern '%s': %s", p ? shown(p->u.s) : "", *why);
+	return r;
+}
+
+static const char *unable_match(struct module *m, const struct node *n)
+{
+	const char *why;
+
+	return pattern_of(n, &m->arena, &why) ? NULL : why;
+}
+
+static const char *eval_match(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	const char *why;
+	struct regex *r = pattern_of(e->n, e->tmp, &why);
+	struct text *in = texts_of(e->tmp, x);
+	struct arena a = {0};
+
+	if (!r)
+		return eval_why(e, "%s", why);
+	bool *y = (bool *)tensor_bytes(eval_out(e, 0, DT_BOOL, x->rank, x->dims));
+	for (int64_t i = 0; i < tensor_count(x); i++) {
+		y[i] = regex_matches(r, in[i].s, in[i].n, &a);
+		arena_release(&a);
+	}
 	return NULL;
 }
 
@@ -293,6 +337,7 @@ static const char *eval_tfidf(struct eval *e)
 }
 
 const struct op ops_text[] = {
+	{OP_RegexFullMatch, shape_match, eval_match, .unable = unable_match},
 	{OP_StringConcat, shape_broadcast, eval_concat_strings},
 	{OP_StringSplit, shape_split_strings, eval_split_strings},
 	{OP_StringNormalizer, shape_normalize, eval_normalize},
