@@ -44,6 +44,8 @@ bool prog_follows(struct loop_prog *p, poly e, int n, poly *ge);
 poly prog_abstract(struct loop_prog *p, poly e, poly base, poly_var v);
 /* Appends to the n polynomials what base may be for e, each once; max: there is room for. Returns how many there are then. */
 int prog_bases(struct loop_prog *p, poly e, poly *base, int n, int max);
+/* Term i of e is floor(a/c) or -floor(a/c): a polynomial without it that is negative just if e is. POLY_UNKNOWN: it is no such term. */
+poly without_floor(struct polys *P, poly e, int i);
 /* NULL if the rests are in the ranges of their variables and have their facts, and loops' known follow from their having an iteration. */
 const char *rests_shown(struct loop_prog *p);
 

@@ -34,9 +34,8 @@ static poly lowest(struct polys *P, poly e)
 	return g > 1 ? poly_addc(P, poly_floordiv(P, poly_addc(P, e, -constant), g), constant / g - (constant % g < 0)) : e;
 }
 
-/* Term i of e is floor(a/c) or -floor(a/c): rest + floor(a/c) >= 0 just if c rest + a >= 0, and rest - floor(a/c) >= 0 just if c rest +
- * c - 1 - a >= 0. POLY_UNKNOWN: it is no such term. */
-static poly without_floor(struct polys *P, poly e, int i)
+/* rest + floor(a/c) >= 0 just if c rest + a >= 0, and rest - floor(a/c) >= 0 just if c rest + c - 1 - a >= 0. */
+poly without_floor(struct polys *P, poly e, int i)
 {
 	int n;
 	const uint32_t *atoms;

@@ -361,6 +361,9 @@ const char *prog_unify(struct loop_prog *q, int n, struct loop_prog *const *p, c
 	for (int i = 1; i < n; i++)
 		if (p[i]->bufs.n != p[0]->bufs.n || p[i]->stages.n != p[0]->stages.n || strcmp(p[i]->algo, p[0]->algo))
 			differ(&u, "the number of stages, or the algorithm,");
+	for (int i = 1; i < n; i++)
+		if (!digest_eq(p[i]->constants, p[0]->constants))
+			differ(&u, "what is computed of constants");
 	q->algo = arena_str(&q->arena, p[0]->algo);
 	q->threads = p[0]->threads;
 	memcpy(q->made, p[0]->made, sizeof q->made);

@@ -64,24 +64,17 @@ static void fact(struct verify *v, struct facts *f, poly e)
 	f->ge[f->n++] = e;
 }
 
-/* Writes out a floor in e that knows of a variable with a fact: rest - floor(a/c) >= 0 just if c rest + c - 1 - a >= 0, and
- * rest + floor(a/c) >= 0 just if c rest + a >= 0. False: there is none. */
+/* Writes out a floor in e that knows of a variable with a fact. False: there is none. */
 static bool less_floor(struct loop_prog *p, poly e, poly *whole)
 {
-	struct polys *P = p->P;
 	int natoms;
 	const uint32_t *atoms;
 
-	for (int t = 0; t < poly_nterms(P, e); t++) {
-		int64_t c = poly_term(P, e, t, &natoms, &atoms);
-		if (natoms != 1 || (c != 1 && c != -1) || poly_atom(P, atoms[0])->kind != POLY_FLOOR)
-			continue;
-		struct poly_atom a = *poly_atom(P, atoms[0]);
-		if (prog_fixed(p, a.a))
-			continue;
-		poly rest = poly_sub(P, e, poly_mulc(P, poly_floordiv(P, a.a, a.c), c));
-		*whole = poly_add(P, poly_mulc(P, rest, a.c), c > 0 ? a.a : poly_addc(P, poly_mulc(P, a.a, -1), a.c - 1));
-		return *whole != POLY_UNKNOWN;
+	for (int t = 0; t < poly_nterms(p->P, e); t++) {
+		poly_term(p->P, e, t, &natoms, &atoms);
+		*whole = without_floor(p->P, e, t);
+		if (*whole != POLY_UNKNOWN && !prog_fixed(p, poly_atom(p->P, atoms[0])->a))
+			return true;
 	}
 	return false;
 }
@@ -335,6 +328,14 @@ static void loop_facts(struct verify *v, const struct nest *l, struct facts *f)
 		fact(v, f, poly_addc(P, poly_sub(P, l->extent, var), -1));
 }
 
+/* e >= 0, also as what it says of the sizes inside its floors. */
+static void rest_facts(struct verify *v, poly e, struct facts *f)
+{
+	fact(v, f, e);
+	for (int t = 0; t < poly_nterms(v->p->P, e); t++)
+		fact(v, f, without_floor(v->p->P, e, t));
+}
+
 static void check_block(struct verify *v)
 {
 	struct loop_prog *p = v->p;
@@ -344,8 +345,7 @@ static void check_block(struct verify *v)
 	int64_t c, copies = 1, lo, hi;
 
 	for (size_t i = 0; i < p->rests.n; i++)
-		fact(v, &f, p->rests.a[i].fact);
-
+		rest_facts(v, p->rests.a[i].fact, &f);
 	for (int i = 0; i < v->nloops; i++) {
 		const struct nest *l = lnest(p, v->loop[i]);
 		bool fixed = poly_is_const(p->P, l->extent, &c);

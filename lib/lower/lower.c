@@ -539,6 +539,9 @@ static void evaluate(struct lower *L, struct stages *now)
 
 	if (now->n == 1)
 		return;
+	some.stages.a = now->a;
+	some.stages.n = now->n;
+	p->constants = prog_digest(&some);
 	bool *read = ARENA_ARRAY(&p->arena, bool, p->bufs.n), *wanted = ARENA_ARRAY(&p->arena, bool, p->bufs.n);
 	for (size_t i = 1; i < p->stages.n; i++)
 		ex_reads(p, p->stages.a[i].body, note_read, wanted);
@@ -552,8 +555,6 @@ static void evaluate(struct lower *L, struct stages *now)
 		lbuf(p, b)->scope = SCOPE_OUT; /* the evaluator leaves results of that scope only */
 		data[b] = arena_alloc(wanted[b] ? &L->m->arena : &p->arena, (size_t)buf_elems(p, b) * dtype_size(lbuf(p, b)->dtype));
 	}
-	some.stages.a = now->a;
-	some.stages.n = now->n;
 	if (!L->sketch && !stages_eval_rows(&some, data))
 		stages_eval(&some, data);
 	for (size_t i = 1; i < now->n; i++) {

@@ -1,7 +1,7 @@
 /* Groups of varying sizes: lowered for several sizes, and what these programs have in common (prog_unify). The schedule is that of the
  * usual sizes: its trace says how loops are split, not how long they are. */
 #define _GNU_SOURCE
-#include "lower/sized.h"
+#include "lower/sized_impl.h"
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
@@ -98,47 +98,134 @@ static bool counts_images(const struct group *g, poly_var symbol)
 	return true;
 }
 
-/* Size of symbol k at a point: primes, so that no product is another; the usual size last: of images a few, of rows many. In the symbol's range, and of its divisor. */
+/* Values that symbol k may have: from *lo to *hi by the step that is returned. */
+static int64_t values_of(const struct group *g, int k, int64_t *lo, int64_t *hi)
+{
+	int64_t step = poly_var_divisor(g->m->dims, g->symbol[k]);
+
+	poly_var_range(g->m->dims, g->symbol[k], lo, hi);
+	*lo = *lo < 0 ? 0 : (*lo + step - 1) / step * step;
+	*hi = *hi == POLY_INF ? INT64_MAX : *hi / step * step;
+	return step;
+}
+
+/* Where the range is short: from its end down to a third of it. */
+static int64_t size_in_range(int point, int k, int64_t lo, int64_t hi, int64_t step)
+{
+	int64_t count = (hi - (lo > hi / 3 ? lo : hi / 3)) / step + 1, i = count * point / (POINTS + 1) + k;
+
+	return hi - (i < count ? i : i % count) * step;
+}
+
+/* Size of symbol k at a point: primes, so that no product is another; the usual size last: of images a few, of rows many. */
 static int64_t size_at(const struct group *g, int point, int k)
 {
 	static const int64_t prime[] = {17,  19,  23,  29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101,
 					103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199};
-	int64_t lo, hi, unit = poly_var_divisor(g->m->dims, g->symbol[k]);
+	_Static_assert(sizeof prime / sizeof *prime >= POINTS * LOOP_PARAMS_MAX, "a prime for each");
+	enum { ROWS = 120, LENGTH = 320, IMAGES = 2 };
+	int64_t lo, hi, step = values_of(g, k, &lo, &hi), unit = step;
 	bool images = counts_images(g, g->symbol[k]);
+
 	if (g->scale > 1 && !images)
 		unit *= g->scale;
-	int64_t n = point == USUAL ? images ? 2 : unit == 1 ? 120 : unit < 32 ? 320 / unit : 10 : prime[point * g->n + k];
-
-	poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
-	n = n < lo ? lo + n * unit : n * unit;
-	return point == USUAL || g->scale <= 1 || images ? n : n + 1; /* odd: borders differ most */
+	int64_t n = point != USUAL ? prime[point * g->n + k] : images ? IMAGES : unit == 1 ? ROWS : unit < 32 ? LENGTH / unit : 10;
+	n = n * unit < lo ? lo + n * unit : n * unit;
+	if (point == USUAL)
+		return n < hi ? n : hi;
+	n += g->scale > 1 && !images ? step : 0; /* odd: borders differ most */
+	return n <= hi ? n : size_in_range(point, k, lo, hi, step);
 }
 
 /* Is the size above 2 at the first point, and 20 at least at the usual sizes, but for those of images? */
 static bool is_large(const struct group *g, dim d, int point, const int64_t *env)
 {
+	enum { FIRST = 3, FEW = 2, MANY = 20 };
 	struct polys *P = g->m->dims;
 	poly_var v = poly_is_var(P, d);
-	int64_t least = point != USUAL ? 3 : v && counts_images(g, v) ? 2 : 20;
+	int64_t least = point != USUAL ? FIRST : v && counts_images(g, v) ? FEW : MANY;
 
 	return poly_is_const(P, d, NULL) || poly_eval(P, d, env) >= least;
+}
+
+/* The values of the module's symbols at a point. */
+static int64_t *values_at(const struct group *g, const int64_t *size)
+{
+	int64_t *env = xcalloc(poly_nvars(g->m->dims) + 2, sizeof *env);
+
+	for (int k = 0; k < g->n; k++)
+		env[g->symbol[k]] = size[k];
+	return env;
 }
 
 /* Are all sizes of the group that vary? */
 static bool large_enough(const struct group *g)
 {
-	int64_t *env = xcalloc(poly_nvars(g->m->dims) + 2, sizeof *env);
 	bool large = true;
 
 	for (int point = 0; point <= USUAL; point += USUAL) {
+		int64_t size[LOOP_PARAMS_MAX];
 		for (int k = 0; k < g->n; k++)
-			env[g->symbol[k]] = size_at(g, point, k);
+			size[k] = size_at(g, point, k);
+		int64_t *env = values_at(g, size);
 		for (size_t i = 0; i < g->v.n; i++)
 			for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
 				large &= is_large(g, g->dims.a[i][d], point, env);
+		free(env);
 	}
-	free(env);
 	return large;
+}
+
+static bool has_branch(const struct polys *P, poly e)
+{
+	const uint32_t *atoms;
+	bool has = false;
+
+	for (int i = 0, n; i < poly_nterms(P, e) && !has; i++) {
+		poly_term(P, e, i, &n, &atoms);
+		for (int k = 0; k < n && !has; k++) {
+			const struct poly_atom *a = poly_atom(P, atoms[k]);
+			has = a->kind == POLY_MIN || a->kind == POLY_MAX || (a->kind == POLY_FLOOR && has_branch(P, a->a));
+		}
+	}
+	return has;
+}
+
+/* From the values of size d at the points, is it seen what it is? NULL, or why not: it has branches of which the points know one, few
+ * values, or is 1, which no axis of a program is. */
+static const char *why_unseen(const struct group *g, dim d, const int64_t (*at)[LOOP_PARAMS_MAX])
+{
+	enum { VALUES_MIN = 3 };
+	struct polys *P = g->m->dims;
+	int64_t value[POINTS + 1];
+	int values = 0;
+
+	if (poly_is_const(P, d, NULL))
+		return NULL;
+	if (has_branch(P, d))
+		return arena_printf(&g->m->arena, "the size %s has branches", poly_str(P, d, &g->m->arena));
+	for (int i = 0; i <= POINTS; i++) {
+		int64_t *env = values_at(g, at[i]);
+		int k = 0;
+		value[values] = poly_eval(P, d, env);
+		free(env);
+		if (value[values] < 2)
+			return arena_printf(&g->m->arena, "the size %s is 1 or less too often", poly_str(P, d, &g->m->arena));
+		while (value[k] != value[values])
+			k++;
+		values += k == values;
+	}
+	return values < VALUES_MIN ? arena_printf(&g->m->arena, "the size %s has too few values", poly_str(P, d, &g->m->arena)) : NULL;
+}
+
+static const char *why_group_unseen(const struct group *g, const int64_t (*at)[LOOP_PARAMS_MAX])
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; i < g->v.n && !why; i++)
+		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank && !why; d++)
+			why = why_unseen(g, g->dims.a[i][d], at);
+	return why;
 }
 
 /* The types of the group for the sizes at a point; NULL: as they are. */
@@ -222,25 +309,98 @@ static void choose_scale(struct group *g)
 		;
 }
 
+/* Do the constants of p stand for the same as those of the first program? Those that lowering makes are equal if their stages are. */
+static bool same_constants(const struct lowered *first, const struct lowered *l, val_id made)
+{
+	bool same = l->nconst == first->nconst;
+
+	for (int k = 0; k < l->nconst && same; k++)
+		same = l->cval[k] == first->cval[k] || (l->cval[k] >= made && first->cval[k] >= made);
+	return same;
+}
+
+/* The program for single sizes, among them the least and the greatest, says the same. NULL, or where not. */
+static const char *compare(struct group *g, node_id n, const struct target *t, const struct lowered *q)
+{
+	enum { TRIES = 6 };
+	static const int64_t few[TRIES] = {1, 2, 3, 7, 16, 33};
+	const char *wrong = NULL;
+
+	for (int i = 0; i < TRIES && !wrong; i++) {
+		int64_t size[LOOP_PARAMS_MAX], lo, hi;
+		const char *why;
+		bool any = true;
+		for (int k = 0; k < g->n; k++) {
+			int64_t step = values_of(g, k, &lo, &hi);
+			size[k] = (few[i] + (i ? k : 0)) * step;
+			size[k] = size[k] < lo ? lo : size[k] > hi ? hi : size[k];
+			q->prog->params.a[k].value = size[k];
+		}
+		int64_t *env = values_at(g, size);
+		for (size_t v = 0; v < g->v.n; v++)
+			for (int d = 0; d < val(g->m, g->v.a[v])->type.rank; d++)
+				any &= poly_eval(g->m->dims, g->dims.a[v][d], env) > 0;
+		free(env);
+		if (!any)
+			continue;
+		set_types(g, size);
+		struct lowered l = lower_sketch(g->m, n, t, q->prog->algo, &why);
+		set_types(g, NULL);
+		if (!why && !sized_agrees(g->m, q, &l))
+			wrong = arena_printf(&g->m->arena, "it is not what the program for %s = %ld is", sym_str(q->prog->params.a[0].name),
+					     (long)size[0]);
+		if (l.prog)
+			prog_free(l.prog);
+	}
+	return wrong;
+}
+
+/* The program that the first n of p have in common, if it is one for all sizes, into s. NULL, or why it is not. */
+static const char *join(struct group *g, node_id id, const struct target *t, int n, struct loop_prog *const *p,
+			const int64_t (*at)[LOOP_PARAMS_MAX], struct sized *s)
+{
+	const char *why;
+	struct lowered l = s->low;
+
+	l.prog = unify(g, n, p, at, t, &why);
+	if (!why)
+		why = loop_verify(l.prog);
+	if (!why)
+		why = compare(g, id, t, &l);
+	if (!why)
+		s->low.prog = l.prog;
+	else if (l.prog) {
+		why = arena_str(&g->m->arena, why);
+		prog_free(l.prog);
+	}
+	return why;
+}
+
 static void lower_points(struct group *g, node_id n, const struct target *t, const char *algo, struct sized *s, const char **why)
 {
 	int64_t at[POINTS + 1][LOOP_PARAMS_MAX] = {{0}};
+	struct lowered l[POINTS + 1] = {{0}};
 	struct loop_prog *p[POINTS + 1] = {NULL};
+	val_id made = (val_id)g->m->values.n;
 
 	choose_scale(g);
-	for (int i = POINTS; i >= 0 && !*why; i--) {
+	for (int i = 0; i <= POINTS; i++)
 		for (int k = 0; k < g->n; k++)
 			at[i][k] = size_at(g, i, k);
+	*why = why_group_unseen(g, at);
+	for (int i = POINTS; i >= 0 && !*why; i--) {
 		set_types(g, at[i]);
-		struct lowered l = (i ? lower_sketch : lower_group)(g->m, n, t, i == USUAL ? algo : p[USUAL]->algo, why);
-		p[i] = l.prog;
-		if (!i)
-			s->low = l;
+		l[i] = (i ? lower_sketch : lower_group)(g->m, n, t, i == USUAL ? algo : p[USUAL]->algo, why);
+		p[i] = l[i].prog;
+		if (!*why && !same_constants(&l[USUAL], &l[i], made))
+			*why = "its constants differ with the sizes";
 	}
 	set_types(g, NULL);
-	s->low.prog = *why ? NULL : unify(g, POINTS + 1, p, at, t, why);
+	s->low = (struct lowered){NULL, l[0].nconst, l[0].cval};
+	if (!*why)
+		*why = join(g, n, t, POINTS + 1, p, at, s);
 	if (*why && p[0]) /* guards that only odd sizes need do no harm to even ones */
-		s->low.prog = unify(g, POINTS, p, at, t, why);
+		*why = join(g, n, t, POINTS, p, at, s);
 	if (s->low.prog) {
 		s->low.cval = arena_copy(&s->low.prog->arena, s->low.cval, (size_t)s->low.nconst * sizeof *s->low.cval);
 		s->usual = p[USUAL];

@@ -242,7 +242,7 @@ static void of_text(const char *symbols, const char *constants, const char *node
 
 	fprintf(f, "hone-text 1\nmodule ir=8 opset=20\n%s%sgraph main {\n%s}\n",
 		symbols ? symbols
-			: "symbol batch 1 inf\nsymbol seq 1 inf\nsymbol h 1 inf\nsymbol w 1 inf\nsymbol p 0 inf\nsymbol q 0 inf\n",
+			: "symbol batch 0 inf\nsymbol seq 0 inf\nsymbol h 0 inf\nsymbol w 0 inf\nsymbol p 0 inf\nsymbol q 0 inf\n",
 		constants, nodes);
 	fclose(f);
 	of_file("graph.txt");
