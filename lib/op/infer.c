@@ -449,6 +449,23 @@ static const char *with_names(struct module *m, node_id id, const char *why)
 	return arena_printf(&m->arena, "%s%s", s, at);
 }
 
+/* A branch with a node that takes no operand of such a rank is never taken. The ranks of what is made in it are dropped, so that passes
+ * rely on none that the operator does not take. Why it may not be even so, or NULL. */
+static const char *drop_ranks(struct state *S, struct infer *I, struct type *in, struct known *kin)
+{
+	struct module *m = S->m;
+
+	for (uint32_t i = 0; i < I->n->nin; i++) {
+		val_id v = I->n->in[i];
+		if (!v || val(m, v)->kind == VAL_CONST)
+			continue;
+		in[i].rank = RANK_UNKNOWN;
+		kin[i] = (struct known){0};
+		val(m, v)->type.rank = RANK_UNKNOWN;
+	}
+	return demand_check(I);
+}
+
 static void step(struct state *S, node_id id)
 {
 	static dim no_dims[1]; /* for rules that copy zero dimensions */
@@ -475,6 +492,8 @@ static void step(struct state *S, node_id id)
 		I.kout[i] = (struct known){0};
 	}
 	why = demand_check(&I);
+	if (why && S->branch)
+		why = drop_ranks(S, &I, t, k);
 	if (!why && row && row->shape && (why = row->shape(&I)) && S->branch) {
 		for (uint32_t i = 0; i < n->nout; i++) {
 			I.out[i] = type_none();

@@ -266,6 +266,37 @@ for scale in 1e30 nan 0 -1; do
 	ok $? "Resize by $scale" || cat err
 done
 
+# A branch that cannot run at these sizes, because an operator takes no operand of such a rank: silero-vad has one for each rate.
+cat >rank.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+symbol n 0 inf
+const axis = i64[1] [0]
+const w = f32[1,4,8] [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]
+const r = f32[1,4,1] [1,1,1,1]
+graph once {
+  input t
+  u = Unsqueeze(t, @axis)
+  h, y, c = LSTM(u, @w, @r) {hidden_size=1}
+  z = Squeeze(y, @axis)
+  output z = z
+}
+graph same {
+  input t
+  s = ReduceSum(t) {keepdims=0}
+  v = Reshape(s, @axis)
+  output z = v
+}
+graph main {
+  input x: f32[n,2,1,8]
+  input p: bool[]
+  y = If(p, x) {else_branch=graph same then_branch=graph once}
+  output y = y
+}
+END
+ge-load rank.txt | ge-shape --set n=3 -o rank.g 2>err && ge-shape rank.g -o rank2.g && same_graph rank.g rank2.g && ge-fold rank.g | ge-simplify | ge-fuse | ge-check
+ok $? "a branch with an operand of a rank that its operator does not take"
+
 # A branch that is never taken, in which nodes contradict each other: what is written can be read, or nothing is.
 cat >untaken.txt <<'END'
 hone-text 1
