@@ -92,13 +92,15 @@ class Model:
         """A function that computes from x, arrays in the model's order, and one that copies what it computed; for models of any sizes."""
         if not self.table.run_values:
             y = [t.empty() for t in self.outputs]
-            return self.bind(x, y), lambda: [a.copy() for a in y]
+            call = self.bind(x, y)
+            call.arrays = x, y  # alive as long as it
+            return call, lambda: [a.copy() for a in y]
         run, handle, ins, outs = self.table.run_values, self.handle, self.values(x), (Value * len(self.outputs))()
 
         def call():
             if run(handle, ins, outs, None):
                 raise SystemExit(self.table.error().decode())
-        call.inputs = x  # alive as long as it
+        call.arrays = x
         return call, lambda: [v.array() for v in outs]
 
     def values(self, x):

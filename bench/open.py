@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,6 @@ import onnxruntime as ort
 import peers
 from native import Model
 
-IDS = (0, 30522)
 
 
 def normal(shape, rng):
@@ -95,8 +95,8 @@ CASES = {
     "fasterrcnn320": images("image", ((3, 320, 320), (3, 240, 427))),
     "piper_joe": Case({"input": whole(1, 130), "input_lengths": None, "scales": constant(np.float32, 0, 1, 0)},
                       {f"1x{n}": {"input": (1, n), "input_lengths": (1,), "scales": (3,)} for n in (20, 60, 150)}, 1e-3),
-    "minilm_l6": tokens(("input_ids", "attention_mask", "token_type_ids"), (whole(*IDS), mask, full(0)), TEXTS),
-    "bert_small_dyn": tokens(("input",), (whole(*IDS),), ((1, 16), (1, 128), (4, 37), (8, 64))),
+    "minilm_l6": tokens(("input_ids", "attention_mask", "token_type_ids"), (whole(0, 30522), mask, full(0)), TEXTS),
+    "bert_small_dyn": tokens(("input",), (whole(0, 8192),), ((1, 16), (1, 128), (4, 37), (8, 64))),
     "ch_PP-OCRv4_det_infer": images("x", ((1, 3, 320, 320), (1, 3, 480, 640), (2, 3, 224, 352)), normal),
     "ch_PP-OCRv4_rec_infer": images("x", ((1, 3, 48, 160), (1, 3, 48, 320), (6, 3, 48, 320)), normal),
     "ch_ppocr_mobile_v2.0_cls_infer": images("x", ((1, 3, 48, 192), (6, 3, 48, 192)), normal),
@@ -157,18 +157,19 @@ def compare(pairs, tol):
 
 
 def steps_of(model, seconds):
-    """How many steps are kernels or flow, native and on the evaluator, their shares, and which on the evaluator take most."""
+    """How many steps are kernels or flow, native and on the evaluator, their shares, and where most of the time goes."""
     kinds = ("kernels", "evaluator", "native")
     total = sum(seconds) or 1.0
-    r = {k: 0 for k in kinds} | {k + "_share": 0.0 for k in kinds}
-    slow = {}
+    r, most = {k: 0 for k in kinds} | {k + "_share": 0.0 for k in kinds}, {}
     for s, t in zip(model.steps(), seconds, strict=True):
-        r[kinds[s.slow]] += 1
-        r[kinds[s.slow] + "_share"] += t / total
-        if s.slow == 1:
-            slow[s.node.decode()] = slow.get(s.node.decode(), 0) + t / total
-    r["on_evaluator"] = sorted(slow.items(), key=lambda kv: -kv[1])[:6]
-    return r
+        kind = kinds[s.slow]
+        r[kind] += 1
+        r[kind + "_share"] += t / total
+        what = (kind, s.kernel.decode() if not s.slow else s.node.decode(), s.node.decode())
+        n, share, _ = most.get(what[:2], (0, 0.0, ""))
+        most[what[:2]] = (n + 1, share + t / total, what[2])
+    most = [(share, kind, n, node) for (kind, _), (n, share, node) in most.items()]
+    return r | {"most": sorted(most, reverse=True)[:8], "on_evaluator": sorted((m for m in most if m[1] == "evaluator"), reverse=True)[:20]}
 
 
 def check(case, model, peer, shapes, args):
@@ -220,25 +221,35 @@ def last_line(text):
     return (text.strip().splitlines() or ["no word"])[-1]
 
 
+def ended(args, command):
+    """Exit status, output and error of a command, which with all it started is killed after the limit: then no status."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as p:
+        try:
+            out, said = p.communicate(timeout=args.limit)
+            return p.returncode, out, said
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            return None, "", ""
+
+
 def build(args, stem, path, options=()):
     """Why it cannot be built, or None."""
     if args.keep and os.path.exists(stem + ".so"):
         return None
-    r = subprocess.run([args.hone, "build", "-q", "-o", stem, *options, path], capture_output=True, text=True, timeout=args.limit)
-    return f"exit {r.returncode}: {last_line(r.stderr)}" if r.returncode else None
+    code, _, said = ended(args, [args.hone, "build", "-q", "-o", stem, *options, path])
+    return f"not built in {args.limit} s" if code is None else f"exit {code}: {last_line(said)}" if code else None
 
 
 def measured(args, name, size, library, fixed):
     """What a worker says: a process of its own, because a library may crash or hang."""
     command = [*shlex.split(args.under), sys.executable, "-B", os.path.abspath(__file__), "--models", args.models, "--rounds", str(args.rounds),
                "--inputs", str(args.inputs), "--seed", str(args.seed), "--worker", name, size, library, fixed]
-    try:
-        r = subprocess.run(command, capture_output=True, text=True, timeout=args.limit)
-    except subprocess.TimeoutExpired:
+    code, out, said = ended(args, command)
+    if code is None:
         return {"wrong": f"not done in {args.limit} s"}
-    if r.returncode:
-        return {"wrong": f"signal {-r.returncode}" if r.returncode < 0 else f"exit {r.returncode}: {last_line(r.stderr)}"}
-    return json.loads(last_line(r.stdout))
+    if code:
+        return {"wrong": f"signal {-code}" if code < 0 else f"exit {code}: {last_line(said)}"}
+    return json.loads(last_line(out))
 
 
 def shown(name, size, r):
@@ -269,9 +280,9 @@ def rows(args, name, out):
         print(shown(name, size, r), flush=True)
         if why:
             break
-    if args.steps:
-        for r in results.values():
-            print("".join(f"    {100 * share:5.1f}% {kernel}\n" for kernel, share in r.get("on_evaluator", [])), end="")
+    for size, r in results.items() if args.steps else ():
+        for share, kind, n, node in r.get("most", []):
+            print(f"{size:>44}  {100 * share:5.1f}% {kind}, {n} calls, as {node}")
     return results
 
 
@@ -303,7 +314,7 @@ def main():
     p.add_argument("--keep", action="store_true", help="libraries that are there are not built again")
     p.add_argument("--no-static", dest="static", action="store_false", help="without the libraries of known sizes")
     p.add_argument("--sizes", type=int, help="only so many sizes of each model")
-    p.add_argument("--steps", action="store_true", help="which steps on the evaluator take most")
+    p.add_argument("--steps", action="store_true", help="which steps take most")
     p.add_argument("--under", default="", metavar="COMMAND", help="what processes that measure are started with")
     p.add_argument("--limit", type=int, default=300, help="seconds that one of them, or a build, may take (300)")
     p.add_argument("--inputs", type=int, default=3, help="random inputs to compare (3)")
