@@ -141,4 +141,28 @@ for n in 1 30 40; do
 	run-dev one.so --set n=$n -o y.npz && run-ref product.g --set n=$n -o r.npz && equal y.npz r.npz
 	ok $? "n=$n with shared weights"
 done
+
+# From a histogram: the least expected time, by times that are given.
+printf '# sizes\nbatch=1 50\nbatch=3 20 # three\nbatch=4 1\nbatch=8 29\n' >h.txt
+printf 'batch=1 1\nbatch=2 2\nbatch=3 3\nbatch=4 2.5\nbatch=8 8\n' >t.txt
+ge-gears --histogram h.txt -k 3 --times t.txt batch.g -o h.g 2>err && grep -q '3 gears, expected time of a run 3.345 s; with a gear for every size 3.445 s' err &&
+	ge-dump h.g | grep -q 'counts=\[50,21,29\]' && ge-dump h.g | grep -q 'gears=i64\[3,1\] \[1, 4, 8\]'
+ok $? "gears of a histogram: a larger gear may be the faster one"
+refused 65 "t.txt: there is no time for batch=5, which h2.txt has" "a size without a time" sh -c 'echo batch=5 1 >h2.txt; ge-gears --histogram h2.txt -k 3 --times t.txt batch.g -o out.g'
+refused 65 "h.txt: 4 sizes, which cannot be padded, and 3 gears are too few" "too few gears" ge-gears --exact --histogram h.txt -k 3 --times t.txt batch.g -o out.g
+for line in 'batch 5' 'batch=0 1' 'batch=5' 'batch=5 x' 'batch=5 -1' 'batch=5,batch=6 1' '=5 1' 'batch=5 1 2' 'batch=99999999999999999999 1'; do
+	echo "$line" >bad.txt
+	refused 65 "bad.txt:1: " "a line \"$line\"" ge-gears --histogram bad.txt -k 3 --times t.txt batch.g -o out.g
+done
+printf 'batch=5 1\nn=5 1\n' >bad.txt
+refused 65 "bad.txt:2: other symbols" "other symbols" ge-gears --histogram bad.txt -k 3 --times t.txt batch.g -o out.g
+printf 'batch=5 1\nbatch=5 1\n' >bad.txt
+refused 65 "bad.txt:2: the same sizes twice" "a size twice" ge-gears --histogram bad.txt -k 3 --times t.txt batch.g -o out.g
+refused 64 "which times?" "no times" ge-gears --histogram h.txt -k 3 batch.g -o out.g
+refused 64 "how many gears?" "no number of gears" ge-gears --histogram h.txt --times t.txt batch.g -o out.g
+refused 66 "none.txt: " "no such file" ge-gears --histogram none.txt -k 3 --times t.txt batch.g -o out.g
+printf 'batch=1 5\nbatch=6 3\nbatch=7 2\n' >h.txt
+hone build --histogram h.txt -k 2 -o digits/h "$model" >out && grep -q '2 gears, expected time of a run' out && grep -q 'batch=7: 50.0% of the runs' out &&
+	run-dev digits/h.so --set batch=6 -o y.npz && run-ref "$model" --set batch=6 -o r.npz && equal y.npz r.npz
+ok $? "hone build --histogram"
 done_testing

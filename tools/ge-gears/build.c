@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "choose.h"
 #include "gears.h"
 #include "graph/clone.h"
 #include "graph/symbols.h"
@@ -166,6 +167,8 @@ static val_id add_index(struct module *m, const struct gears *g)
 	set_strs(m, n, "names", g);
 	if (g->pad)
 		attr_set_int(m, n, "up", 1);
+	if (g->count)
+		attr_set_ints(m, n, "counts", (int)gears_count(g), g->count);
 	vec_free(&in);
 	return node(m, n)->out[0];
 }
@@ -274,7 +277,7 @@ void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c)
 {
 	node_id there = geared(m);
 
-	if (there && same_gears(m, val(m, node(m, there)->in[0])->def, g))
+	if (there && !g->histogram && same_gears(m, val(m, node(m, there)->in[0])->def, g))
 		return;
 	if (there)
 		die(EX_BADUSE, "the model has other gears already");
@@ -283,8 +286,10 @@ void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c)
 	find_symbols(m, g);
 	infer_module(m, &known);
 	int *axis = ARENA_ARRAY(&m->arena, int, m->values.n);
-	graph_id *branch = ARENA_ARRAY(&m->arena, graph_id, gears_count(g) + 1);
 	find_padding(m, g, known, axis, c);
+	if (g->histogram)
+		gears_choose(g, g->histogram, g->times, g->most, &m->arena);
+	graph_id *branch = ARENA_ARRAY(&m->arena, graph_id, gears_count(g) + 1);
 	for (size_t k = 0; k < gears_count(g); k++) {
 		branch[k] = branch_new(m, g, k);
 		if (c->why)

@@ -6,6 +6,8 @@
 
 enum { SYMBOLS_MAX = 16, GEARS_MAX = 4096 };
 
+struct table;
+
 /* Some symbols of a model, and sizes for them. */
 struct gears {
 	int n;                     /* symbols */
@@ -14,6 +16,10 @@ struct gears {
 	bool exact;                /* no size between gears */
 	bool pad;                  /* sizes of the last symbol may be smaller than the gear's */
 	VEC(int64_t) size;         /* n of each gear */
+	int64_t *count;            /* how often each gear is expected; NULL: nobody said */
+	/* The sizes are those of a histogram, of which the best `most` are to be chosen: */
+	const struct table *histogram, *times;
+	size_t most;
 };
 static inline size_t gears_count(const struct gears *g) { return g->n ? g->size.n / (size_t)g->n : 0; }
 

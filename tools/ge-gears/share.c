@@ -4,6 +4,7 @@
 #include "form.h"
 #include "graph/bodies.h"
 #include "model/model.h"
+#include "op/op.h"
 
 /* A kernel of a gear. */
 struct member {
@@ -252,4 +253,23 @@ void gears_share(struct module *m, const struct share_options *o, const struct p
 		vec_free(&s.a.a[i].a);
 	}
 	vec_free(&s.a);
+}
+
+double graph_time(struct module *m, const struct target *t)
+{
+	const struct graph *g = graph(m, m->main);
+	double sum = 0;
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (node_varies(m, node(m, g->nodes.a[i])))
+			die(EX_BADUSE, "%s: its sizes are not known", node_where(m, g->nodes.a[i], &m->arena));
+	model_strips(m, m->main, t, 1);
+	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++) {
+		node_id n = graph(m, m->main)->nodes.a[i];
+		struct form f = {0};
+		if (node(m, n)->op == OP_Fused)
+			f = form_own(m, n, t, &m->arena);
+		sum += f.trace ? f.cost : node_flops(m, node(m, n)) * 1e-9;
+	}
+	return sum;
 }

@@ -13,4 +13,6 @@ struct share_options {
  * the least time, each as often as its gear is taken. Where that costs most for its bytes, a copy in the other form stays, as long as there
  * is room for copies. Needs gears and groups; leaves a trace on the Fused nodes whose form was not their own choice. */
 void gears_share(struct module *m, const struct share_options *o, const struct pass_ctx *c);
+/* How long the main graph takes, in seconds, by the cost model. Needs groups, and known sizes. */
+double graph_time(struct module *m, const struct target *t);
 #endif

@@ -43,6 +43,8 @@ help() {
 	  --alias INPUT=OUTPUT         the library keeps INPUT from run to run: what OUTPUT was is what it is next
   --embed                      put the weights into the C file
 	  --gears NAME=SIZE,...        a graph for each of these sizes in one library, as ge-gears takes them
+	  --histogram FILE, -k N       N gears, chosen by how often sizes come (lines NAME=SIZE COUNT); --times FILE: and how
+	                               long they take, otherwise than by the cost model
 	  --exact                      divide where a quantised model divides by a scale
 	  --mixed                      nodes in the type that was measured to be the fastest, as ge-mixed says
 	  --no-fallback                refuse a model of which a part would run on the slow path
@@ -186,7 +188,7 @@ stage() {
 	progress "$name"
 	next=$work/$(printf %02d "$count")-$name.g
 	run "$@" $quiet -o "$next" -- "$last" 2>"$work/messages" || failed $?
-	[ "$name" = plan ] || tell_messages
+	case $name in plan | gears) ;; *) tell_messages ;; esac
 	row "$name" "$begin" "$next"
 	last=$next
 }
@@ -297,13 +299,34 @@ mixed_passes() { # OPTION...
 	simplify_form ""
 }
 
+# How long the sizes of a histogram take, by the cost model: $work/times.
+time_sizes() { # HISTOGRAM
+	sed 's/#.*//' "$1" 2>/dev/null >"$work/histogram" || die 66 "$1: cannot be read"
+	: >"$work/times"
+	while read -r size _; do
+		[ -n "$size" ] || continue
+		progress "times of $size"
+		ge-shape -q "--set=$size" -- "$last" 2>"$work/messages" | ge-fold -q $fold | ge-simplify -q $leave | ge-deadedge -q | ge-fold -q $fold |
+			ge-simplify -q $leave | ge-prune -q | ge-integer -q $exact | ge-fuse -q | ge-layout -q 2>>"$work/messages" |
+			ge-gears --time ${target:+--target="$target"} -o /dev/null 2>>"$work/messages" || failed $?
+		sed -n "s/^ge-gears: \([0-9.e+-]*\) s\$/$size \1/p" "$work/messages" >>"$work/times"
+	done <"$work/histogram"
+}
+
 # A branch for each gear; then what its sizes make constant goes.
 gears() { # OPTION...
+	counts='' given_times=''
 	for word; do
 		shift
-		case $word in --gears=*) set -- "$@" "$word" ;; esac
+		case $word in --gears=* | --histogram=* | -k* | --times=*) set -- "$@" "$word" ;; esac
+		case $word in --histogram=*) counts=${word#*=} ;; --times=*) given_times=1 ;; esac
 	done
-	[ $# = 0 ] || { geared=1 && stage gears ge-gears "$@" && simplify_passes; }
+	[ $# = 0 ] && return 0
+	[ -z "$counts" ] || [ -n "$given_times" ] || { time_sizes "$counts" && set -- "$@" "--times=$work/times"; }
+	stage gears ge-gears "$@"
+	[ -z "$counts" ] || chosen_gears=$(sed -n 's/^ge-gears: //p' "$work/messages")
+	geared=1
+	simplify_passes
 }
 
 optimise() { # OPTION...
@@ -353,6 +376,7 @@ build_report() {
 	columns stage nodes groups seconds
 	cat "$work/report"
 	columns all "" "" "$(seconds "$start")"
+	[ -z "$chosen_gears" ] || printf '\n%s\n' "$chosen_gears"
 	printf '\n%s\n' "$memory"
 	name=$(shown "$stem")
 	for suffix in so a h c weights; do
@@ -654,7 +678,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' geared='' equalize='' smooth=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' geared='' chosen_gears='' equalize='' smooth=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -663,7 +687,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --alias | --jobs | --lanes | --target | --threads | --gears | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
+	-o | -j | --alias | --jobs | --lanes | --target | --threads | --gears | --histogram | --times | -k | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
 	--data | --smooth | --metric | --drop | --method | --percentile | --weights | --activations | --trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
@@ -671,7 +695,7 @@ while [ "$left" -gt 0 ]; do
 		left=$((left - 1))
 		;;
 	--*=*) value=${option#*=} option=${option%%=*} ;;
-	-[oj]?*) value=${option#-?} option=${option%"$value"} ;;
+	-[ojk]?*) value=${option#-?} option=${option%"$value"} ;;
 	esac
 	case $files$option in
 	--set | --shape | --const) set -- "$@" "$option=$value" ;;
@@ -688,7 +712,8 @@ while [ "$left" -gt 0 ]; do
 		build--lanes | tune--lanes) lanes=--lanes=$value ;;
 		build--alias | tune--alias) set -- "$@" "$option=$value" ;;
 		build--embed | tune--embed) embed=--embed ;;
-		build--gears) set -- "$@" "$option=$value" ;;
+		build--gears | build--histogram | build--times) set -- "$@" "$option=$value" ;;
+		build-k) set -- "$@" "-k$value" ;;
 		build--exact | tune--exact) exact=--exact ;;
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
 		build--mixed | tune--mixed) mixed=1 ;;
