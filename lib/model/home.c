@@ -68,10 +68,10 @@ static bool row_major(struct module *m, const struct type *t)
 /* The value whose bytes the result of a native step shares (native_share): step `group` is one view, of varying size. 0: it is none. */
 static val_id shared(struct model *M, node_id group)
 {
-	node_id x = native_node(M->m, group);
+	node_id x = native_view(M->m, group);
 	const struct node *n = node(M->m, group);
 
-	if (!x || !op_is(node(M->m, x)->op, OP_VIEW) || n->nout != 1 || !value_varies(M->m, n->out[0]))
+	if (!x || !value_varies(M->m, n->out[0]))
 		return 0;
 	return call_operand(M, &(struct call){.node = group, .alone = x}, 0);
 }

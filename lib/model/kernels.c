@@ -237,7 +237,9 @@ void call_add(struct model *M, node_id n, const struct target *t, const struct g
 	const char *why = NULL;
 	if (strip_images(m, n) > 1 && !image_apart(m, n, strip_images(m, n), t))
 		model_die_at(m, n, EX_BADDATA, "it does not run image by image; run ge-plan again");
-	if (node_varies(m, node(m, n)))
+	if (native_view(m, n))
+		why = "it is a view";
+	else if (node_varies(m, node(m, n)))
 		why = sizes_fit(M, n);
 	struct sized s = why ? (struct sized){0} : lower_call(M, n, t, NULL, &why);
 

@@ -29,6 +29,13 @@ node_id native_node(struct module *m, node_id group)
 	return id && node_native(node(m, id)) && all_plain(m, node(m, group)) && all_plain(m, node(m, id)) ? id : 0;
 }
 
+node_id native_view(struct module *m, node_id group)
+{
+	node_id id = native_node(m, group);
+
+	return id && op_is(node(m, id)->op, OP_VIEW) && node(m, group)->nout == 1 && node_varies(m, node(m, group)) ? id : 0;
+}
+
 void model_report_native(struct model *M)
 {
 	char *text;

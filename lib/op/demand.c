@@ -183,6 +183,56 @@ static const char *check_operands(struct infer *I, const char *s)
 	return why;
 }
 
+/* Extents that an operand's text names, as far as they are known: letters learn them, or tell them. Returns how many there are; *more:
+ * there may be further ones. */
+static int read_extents(struct module *m, const char *p, const struct type *t, int64_t *letter, dim *dims, bool *more)
+{
+	int n = 0;
+
+	for (*more = false; *p && *p != ']'; p++) {
+		*more |= *p == '*';
+		if (*p == ',' || *p == '*' || n == RANK_MAX)
+			continue;
+		int64_t c = *p >= '0' && *p <= '9' ? *p - '0' : -1;
+		bool named = *p >= 'A' && *p <= 'Z';
+		if (named && t->rank > n && poly_is_const(m->dims, t->dims[n], &c) && letter[*p - 'A'] < 0)
+			letter[*p - 'A'] = c;
+		if (named && letter[*p - 'A'] >= 0)
+			c = letter[*p - 'A'];
+		dims[n++] = c >= 0 ? poly_const(m->dims, c) : POLY_UNKNOWN;
+	}
+	return n;
+}
+
+int demand_shape(struct module *m, const struct node *n, const struct type *t, uint32_t i, dim *dims)
+{
+	const char *s = demands[n->op].operands, *extents = NULL;
+	int64_t letter[26];
+	bool more = false;
+	int rank = RANK_UNKNOWN, given;
+
+	memset(letter, -1, sizeof letter);
+	memset(dims, 0, RANK_MAX * sizeof *dims);
+	for (uint32_t k = 0; s && k < n->nin && *s; k++, s += *s == ' ') {
+		size_t len = strcspn(s, " ");
+		const char *p = memchr(s, '[', len), *like = memchr(s, '~', len);
+		uint32_t as = like ? (uint32_t)(like[1] - '0') : n->nin;
+		if (len > 3 && !memcmp(s + len - 3, "...", 3))
+			break;
+		if (p && k != i)
+			read_extents(m, p + 1, &t[k], letter, dims, &more);
+		extents = p && k == i ? p + 1 : extents;
+		if (as < n->nin && (k == i || as == i))
+			rank = t[k == i ? as : k].rank;
+		s += len;
+	}
+	memset(dims, 0, RANK_MAX * sizeof *dims);
+	if (!extents)
+		return rank;
+	given = read_extents(m, extents, &t[i], letter, dims, &more);
+	return more ? rank : given;
+}
+
 /* ---- attributes ---- */
 
 static const char *check_word(struct infer *I, const struct attr *a, const char *set)

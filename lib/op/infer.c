@@ -650,7 +650,7 @@ static bool unapplied_agree(const struct state *S)
 	return agree;
 }
 
-static void infer_all(struct module *m, struct known **known, bool corrects)
+static void infer_once(struct module *m, struct known **known, bool corrects)
 {
 	struct known *k = ARENA_ARRAY(&m->arena, struct known, m->values.n);
 	struct state S = state_new(m, k, true);
@@ -670,6 +670,28 @@ static void infer_all(struct module *m, struct known **known, bool corrects)
 	state_free(&S);
 	if (known)
 		*known = k;
+}
+
+/* Again, with ranks that only readers tell; where those contradict each other, as before. */
+static void infer_all(struct module *m, struct known **known, bool corrects)
+{
+	struct msg_trap trap, *outer = msg_trap;
+	struct type *before;
+
+	infer_once(m, known, corrects);
+	before = ARENA_ARRAY(&m->arena, struct type, m->values.n);
+	for (size_t v = 0; v < m->values.n; v++)
+		before[v] = m->values.a[v].type;
+	if (!ranks_asked(m))
+		return;
+	if (!setjmp(trap.at)) {
+		msg_trap = &trap;
+		infer_once(m, known, false);
+	} else {
+		for (size_t v = 0; v < m->values.n; v++)
+			m->values.a[v].type = before[v];
+	}
+	msg_trap = outer;
 }
 
 void infer_module(struct module *m, struct known **known) { infer_all(m, known, false); }

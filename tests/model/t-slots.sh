@@ -131,7 +131,7 @@ run-dev shapes.so --set n=3 --range k=1:1 --range i=0:1 --range e=-2:-2 -o y.npz
 [ $? = 65 ] && grep -q 'step o: a negative extent' err && [ "$(wc -l <err)" = 1 ]
 ok $? "an extent that is negative"
 run-dev shapes.so --set n=3 --range k=1:1 --range i=4:4 --range e=1:1 -o y.npz 2>err
-[ $? = 65 ] && grep -q 'step ga: index 4 is outside the axis of extent 4' err && [ "$(wc -l <err)" = 1 ]
+[ $? = 65 ] && grep -q 'step ga: .*index.* is out' err && [ "$(wc -l <err)" = 1 ]
 ok $? "an index that is out of range"
 for e in 4000000 2000000000; do
 	run-dev shapes.so --set n=3 --range k=1:1 --range i=1:1 --range e=$e:$e -o y.npz 2>err
