@@ -52,8 +52,9 @@ struct section {
 /* An input of the main graph that a library keeps from run to run: what an output is becomes the input of the next run (state.h). */
 struct state {
 	uint32_t in, out; /* their numbers */
+	bool open;        /* its size is known only in a run: it has memory of its own, which grows as it must */
 	int64_t bytes;
-	/* Offsets in the library's memory of states: two places that take turns, or twice the same: the step that makes the output writes
+	/* If not open, offsets in the library's memory of states: two places that take turns, or twice the same: the step that makes the output writes
 	 * it where the input is. */
 	int64_t place[2];
 	int64_t copied;  /* bytes of it that a run copies without computing anything */

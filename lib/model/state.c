@@ -58,14 +58,17 @@ static void check_alias(struct model *M, struct state s)
 	const struct type *in = &val(m, g->in.a[s.in])->type, *out = &val(m, g->out.a[s.out])->type;
 	const char *input = sym_str(val(m, g->in.a[s.in])->name), *output = sym_str(g->out_name.a[s.out]);
 
-	if (!type_equal(in, out))
+	bool open = value_varies(m, g->in.a[s.in]) || value_varies(m, g->out.a[s.out]);
+	bool like = in->dtype == out->dtype && in->rank == out->rank && !in->other && !out->other;
+
+	if (open ? !like : !type_equal(in, out))
 		bad_alias(
 			m, input, output,
 			arena_printf(&m->arena, "the input is %s, the output %s", type_str(m, in, &m->arena), type_str(m, out, &m->arena)));
-	if (!type_static(m, in))
+	if (open && (in->rank == RANK_UNKNOWN || !value_varies(m, g->in.a[s.in])))
 		model_die_at(m, 0, EX_NOTAVAIL,
-			     arena_printf(&m->arena, "the state %s is %s; only states of known sizes are kept", input,
-					  type_str(m, in, &m->arena)));
+			     arena_printf(&m->arena, "the state %s is %s and becomes %s: it has no room", input, type_str(m, in, &m->arena),
+					  type_str(m, out, &m->arena)));
 	for (size_t k = 0; k < M->states.n; k++)
 		if (M->states.a[k].out == s.out)
 			bad_alias(m, input, output, "the output is another state's");
@@ -89,7 +92,8 @@ void states_find(struct model *M)
 		int64_t k = output_named(m, output);
 		if (k < 0)
 			bad_alias(m, input, output, "there is no such output");
-		struct state s = {.in = i, .out = (uint32_t)k, .bytes = value_bytes(m, g->in.a[i])};
+		struct state s = {.in = i, .out = (uint32_t)k, .open = value_varies(m, g->in.a[i])};
+		s.bytes = s.open ? 0 : value_bytes(m, g->in.a[i]);
 		check_alias(M, s);
 		vec_push(&M->states, s);
 	}
@@ -185,6 +189,10 @@ void states_plan(struct model *M)
 	for (size_t i = 0; i < M->states.n; i++) {
 		struct state *s = &M->states.a[i];
 		int64_t room = (s->bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
+		if (s->open) {
+			module_set_meta(M->m, place_key(M, s), intern("open"));
+			continue;
+		}
 		s->why = why_apart(M, s);
 		s->copied = copied(M, s);
 		s->place[0] = at;
@@ -228,6 +236,8 @@ void states_read(struct model *M)
 	M->state_bytes = text ? strtoll(text, NULL, 10) : 0;
 	for (size_t i = 0; i < M->states.n; i++) {
 		struct state *s = &M->states.a[i];
+		if (s->open)
+			continue;
 		bool fits = read_place(module_meta(M->m, place_key(M, s)), s->place);
 		bool apart = s->place[0] != s->place[1];
 		for (int k = 0; k < 2 && fits; k++) {

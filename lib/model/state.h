@@ -2,7 +2,7 @@
  *
  * In the module's metadata, "alias.IN" = "OUT" says that what output OUT is in one run input IN is in the next; ge-plan leaves
  * "plan.state.IN" = "OFFSET" there for a state that is updated in place, "OFFSET OFFSET" for one with two places that take turns, and
- * "plan.state" = the bytes of all. States have memory of their own, behind each other, beside the arena. */
+ * "open" for one whose size only a run knows; "plan.state" = the bytes of all. States have memory of their own, behind each other, beside the arena. */
 #ifndef HONE_STATE_H
 #define HONE_STATE_H
 #include "model/model.h"

@@ -20,7 +20,7 @@ struct state_head {
 	uint64_t sum;             /* of what follows the head */
 	char zero[16];
 };
-struct state_item { /* then the extents, each an int64_t, and the name without a zero at its end */
+struct state_item { /* then the extents (-1: it has no value yet), each an int64_t, and the name without a zero at its end */
 	uint32_t name, rank;
 	char type[16];
 	uint64_t bytes; /* of the elements */
@@ -28,8 +28,13 @@ struct state_item { /* then the extents, each an int64_t, and the name without a
 struct state_like { /* what a model keeps */
 	const char *name, *type;
 	int rank;
-	const long *shape;
-	size_t bytes;
+	const long *shape; /* -1: any size, when it is read */
+	size_t bytes;      /* not read where a size is any; */
+	size_t element;    /* then: of one element */
+};
+struct state_found { /* of a file */
+	const char *data;
+	int64_t shape[64];
 };
 
 static size_t state_round(size_t n) { return (n + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN; }
@@ -79,12 +84,47 @@ static void state_file_write(const struct state_like *s, int n, const void *cons
 	memcpy(to, &head, sizeof head);
 }
 
-/* A file of n bytes: data[i] is where in it the elements of state i are. NULL, or why not: at most `most` bytes in why. */
+/* State s as the file has it from p on, of so many bytes. How many it takes; 0: it is another. */
+static size_t state_item_read(const struct state_like *s, const char *p, size_t left, struct state_found *found)
+{
+	size_t bytes = state_item_bytes(s), want = s->element;
+	struct state_item x;
+	char type[sizeof x.type] = "";
+
+	if (bytes > left || s->rank > 64)
+		return 0;
+	memcpy(&x, p, sizeof x);
+	memcpy(type, s->type, strnlen(s->type, sizeof type - 1));
+	if (x.name != strlen(s->name) || x.rank != (uint32_t)s->rank || memcmp(x.type, type, sizeof type))
+		return 0;
+	int any = 0, none = 0, zero = 0, large = 0; /* none: it had no value yet */
+	for (int i = 0; i < s->rank; i++) {
+		int64_t n;
+		memcpy(&n, p + sizeof x + (size_t)i * sizeof n, sizeof n);
+		found->shape[i] = n;
+		any |= s->shape[i] < 0;
+		if (s->shape[i] < 0 ? n < -1 : n != s->shape[i])
+			return 0;
+		none |= n < 0;
+		zero |= n == 0;
+		large |= __builtin_mul_overflow(want, n > 0 ? (size_t)n : 1, &want);
+	}
+	if (large && any && !none && !zero)
+		return 0;
+	want = !any ? s->bytes : none || zero ? 0 : want;
+	if (memcmp(p + sizeof x + (size_t)s->rank * sizeof(int64_t), s->name, x.name) || x.bytes != want || want > left - bytes ||
+	    state_round(want) > left - bytes)
+		return 0;
+	found->data = p + bytes;
+	return bytes + state_round(want);
+}
+
+/* What a file of so many bytes has of n states. NULL, or why not: at most `most` bytes in why. */
 static const char *state_file_read(const struct state_like *s, int n, const unsigned char *digest, const char *file, size_t size,
-				   const void **data, char *why, size_t most)
+				   struct state_found *found, char *why, size_t most)
 {
 	struct state_head head;
-	const char *p = file + STATE_HEAD;
+	size_t at = STATE_HEAD;
 
 	if (size < sizeof head.magic || memcmp(file, STATE_MAGIC, sizeof head.magic))
 		return "not a file of states";
@@ -102,20 +142,16 @@ static const char *state_file_read(const struct state_like *s, int n, const unsi
 			 (unsigned long long)head.bytes);
 		return why;
 	}
-	if (head.count != (uint32_t)n || size != state_file_bytes(s, n) || weights_sum(p, size - STATE_HEAD) != head.sum)
+	if (head.count != (uint32_t)n || size % STATE_ALIGN || weights_sum(file + at, size - at) != head.sum)
 		return "its bytes are not those that were written";
 	for (int i = 0; i < n; i++) {
-		char want[4096];
-		size_t bytes = state_item_bytes(&s[i]);
-		if (bytes <= sizeof want)
-			state_item_put(&s[i], want);
-		if (bytes > sizeof want || memcmp(want, p, bytes)) {
+		size_t bytes = state_item_read(&s[i], file + at, size - at, &found[i]);
+		if (!bytes) {
 			snprintf(why, most, "state %s is of another type or shape there", s[i].name);
 			return why;
 		}
-		data[i] = p + bytes;
-		p += bytes + state_round(s[i].bytes);
+		at += bytes;
 	}
-	return NULL;
+	return at == size ? NULL : "it holds more than these states";
 }
 #endif

@@ -2,6 +2,7 @@
 
 tensor.onnx   a cache of fixed length, rows written by TensorScatter, Attention over those that are there
 nd.onnx       the same by ScatterND, with attention by products and a mask
+concat.onnx   keys and values so far, as Attention's past and present: they grow
 window.onnx   the last keys and values: Attention's past and present, of which the oldest row goes"""
 
 import sys
@@ -95,6 +96,14 @@ def window(m, i, q, k, v, at, count):
     return y
 
 
+def concat(m, i, q, k, v, at, count):
+    past = [m.input("%s%d" % (name, i), T.FLOAT, [1, HEADS, "past", SIZE]) for name in "kv"]
+    y, *present = m.op("Attention", q, k, v, "", *past, results=3)
+    for name, x in zip("kv", present):
+        m.output("%s%d_next" % (name, i), x, T.FLOAT, [1, HEADS, "total", SIZE])
+    return y
+
+
 def decoder(attend):
     m = Model()
     x = m.input("x", T.FLOAT, [1, 1, WIDTH])
@@ -112,5 +121,5 @@ def decoder(attend):
     return m
 
 
-for f in (tensor, nd, window):
+for f in (tensor, nd, window, concat):
     decoder(f).save("%s/%s.onnx" % (sys.argv[1], f.__name__))

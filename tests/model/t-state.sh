@@ -157,6 +157,152 @@ END
 cc -O1 -I"$top/lib" steps.c -o steps -ldl 2>err
 ok $? "a program that steps"
 
+cat >open.c <<'END'
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "op/hone_value.h"
+#include "runner/model_abi.h"
+
+enum { STEPS = 1000, MOST = 64 };
+static const struct hone_model *model[2]; /* one that does not keep states, one that does */
+static void *handle[2];
+static struct hone_value in[MOST], out[2][MOST];
+static float x[MOST][4096];
+static int64_t shape[MOST][8];
+static int state_of[MOST]; /* input -> output + 1 */
+
+static void need(int good, const char *what)
+{
+	if (good)
+		return;
+	fprintf(stderr, "%s; %s; %s\n", what, model[0]->error(), model[1]->error());
+	exit(1);
+}
+
+static void *open_model(int w, const char *path)
+{
+	char text[200];
+	snprintf(text, sizeof text, "./%s", path);
+	void *so = dlopen(text, RTLD_NOW | RTLD_LOCAL);
+	model[w] = so ? dlsym(so, "hone_model") : NULL;
+	if (!model[w])
+		exit(puts(dlerror()));
+	snprintf(text, sizeof text, "%.*s.weights", (int)strlen(path) - 3, path);
+	return model[w]->open(text, NULL);
+}
+
+static size_t bytes(const struct hone_value *v, size_t element)
+{
+	size_t n = element;
+	for (int k = 0; k < v->rank; k++)
+		n *= (size_t)v->shape[k];
+	return n;
+}
+
+static size_t element(const char *type) { return strstr(type, "64") ? 8 : 4; }
+
+/* Inputs of a step: states as they are carried, or not given; open sizes of the others are `size`. */
+static void draw(int w, int step, int size)
+{
+	for (int i = 0; i < model[w]->num_inputs; i++) {
+		const struct hone_tensor *t = &model[w]->inputs[i];
+		unsigned r = (unsigned)(step * 7919 + i * 104729 + 1);
+		if (state_of[i] && w)
+			in[i].type = 0;
+		if (state_of[i])
+			continue;
+		in[i] = (struct hone_value){1, t->rank, shape[i], x[i]};
+		for (int k = 0; k < t->rank; k++)
+			shape[i][k] = t->shape[k] < 0 ? size : t->shape[k];
+		for (size_t k = 0; k < bytes(&in[i], 4) / 4; k++) {
+			r = r * 1664525u + 1013904223u;
+			x[i][k] = (float)(r >> 8) / (1 << 23) - 1;
+		}
+	}
+}
+
+/* The outputs of the one that carries become its next states. */
+static void carry(void)
+{
+	for (int i = 0; i < model[0]->num_inputs; i++) {
+		const struct hone_value *v = &out[0][state_of[i] - 1];
+		if (!state_of[i])
+			continue;
+		size_t n = bytes(v, element(model[0]->inputs[i].type));
+		free(in[i].data);
+		memcpy(shape[i], v->shape, (size_t)v->rank * sizeof *v->shape);
+		in[i] = (struct hone_value){v->type, v->rank, shape[i], memcpy(malloc(n + 1), v->data, n)};
+	}
+}
+
+static void compare(const char *what, int step)
+{
+	for (int o = 0; o < model[0]->num_outputs; o++) {
+		const struct hone_value *a = &out[0][o], *b = &out[1][o];
+		size_t n = bytes(a, element(model[0]->outputs[o].type));
+		if (a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) || memcmp(a->data, b->data, n)) {
+			fprintf(stderr, "%s: step %d: output %s differs\n", what, step, model[0]->outputs[o].name);
+			exit(1);
+		}
+	}
+}
+
+/* first: sizes of the states at first, where they are open. */
+int main(int argc, char **argv)
+{
+	int first = atoi(argv[3]), size = atoi(argv[4]), saved = 0;
+	handle[0] = open_model(0, argv[1]);
+	handle[1] = open_model(1, argv[2]);
+	need(handle[0] && handle[1], "open");
+	for (int s = 0; s < model[1]->num_states; s++)
+		state_of[model[1]->states[s].input] = model[1]->states[s].output + 1;
+	for (int begin = 0; begin < 2; begin++) { /* the second time behind a reset */
+		for (int i = 0; i < model[0]->num_inputs; i++)
+			if (state_of[i]) {
+				const struct hone_tensor *t = &model[0]->inputs[i];
+				for (int k = 0; k < t->rank; k++)
+					shape[i][k] = t->shape[k] >= 0 ? t->shape[k] : !strcmp(t->symbol[k], "batch") ? size : first;
+				in[i] = (struct hone_value){!strcmp(t->type, "i64") ? 7 : 1, t->rank, shape[i], calloc(1, 1 << 20)};
+			}
+		for (int step = 0; step < (begin ? 20 : STEPS); step++) {
+			draw(0, step, size);
+			need(!model[0]->run_values(handle[0], in, out[0], NULL), "carried");
+			carry();
+			struct hone_value kept[MOST];
+			memcpy(kept, in, sizeof in);
+			draw(1, step, size);
+			need(!model[1]->run_values(handle[1], in, out[1], NULL), "kept");
+			memcpy(in, kept, sizeof in);
+			compare("kept", step);
+			if (step == 400) {
+				need(!model[1]->save(handle[1], "open400"), "save");
+				need(!model[1]->reset(handle[1]), "reset");
+				struct hone_value last[MOST];
+				memcpy(last, in, sizeof in);
+				draw(1, 3, size);
+				need(!model[1]->run_values(handle[1], in, out[1], NULL), "reset");
+				memcpy(in, last, sizeof in);
+				model[1]->close(handle[1]);
+				handle[1] = open_model(1, argv[2]);
+				need(!model[1]->load(handle[1], "open400"), "load");
+				saved = 1;
+			}
+		}
+		need(!model[1]->reset(handle[1]), "reset");
+	}
+	for (int bad = 5; bad < argc; bad++)
+		need(model[1]->load(handle[1], argv[bad]) == -1, argv[bad]);
+	model[0]->close(handle[0]);
+	model[1]->close(handle[1]);
+	return !saved;
+}
+END
+cc -O1 -I"$top/lib" open.c -o open -ldl 2>err
+ok $? "a program that steps on open sizes"
+
 cat >small.txt <<'END'
 hone-text 1
 module ir=8 opset=28
@@ -227,6 +373,35 @@ is "$? $(cat err)" "65 run-dev: small.so: state o/at400: it is of another model"
 run-dev --steps 1 --save-state s4 smallplain.so 2>err
 is "$? $(cat err)" "64 run-dev: smallplain.so: it keeps no state; ge-plan --alias" "a library without state"
 
+# Sizes that are left open: the state's is another input's, or grows from nothing.
+cat >vary.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol batch 1 inf
+symbol past 0 inf
+const half = f32[] [0.5]
+graph main {
+  input x: f32[batch,4]
+  input h: f32[batch,4]
+  input t: f32[past,4]
+  input c: f32[2]
+  m = Mul(h, @half)
+  n = Add(m, x)
+  s = ReduceSum(n) {keepdims=0}
+  d = Add(c, s)
+  u = Concat(t, n) {axis=0}
+  v = Neg(n)
+  output v = v
+  output hn = n
+  output tn = u
+  output cn = d
+}
+END
+ge-load vary.txt -o vary.l.g && made vary vary.l.g && kept vary --alias h=hn --alias t=tn --alias c=cn && grep -q 'kept: .* 2 of open sizes' err
+ok $? "states of open sizes" || cat err
+./open varyplain.so vary.so 0 3 at400 o/at400 2>err
+ok $? "1,000 steps on open sizes"
+
 # What is no alias.
 bad() { # TEXT OPTION...
 	want=$1
@@ -252,6 +427,9 @@ if [ -n "${HONE_PYTHON-}" ]; then
 		[ $n = window ] || { grep -q '5 inputs kept: 524288 bytes updated in place' err && grep -q 'copies 0 bytes' err; }
 		ok $? "$n: caches are updated in place"
 	done
+	ge-import -q models/concat.onnx -o concat.i.g && made concat concat.i.g &&
+		kept concat --alias at=at_next --alias k0=k0_next --alias v0=v0_next --alias k1=k1_next --alias v1=v1_next && ./open concatplain.so concat.so 0 1 2>steps.log
+	ok $? "concat: 1,000 steps of a cache that grows" || cat steps.log
 else
 	skip "decoders" "no HONE_PYTHON"
 fi

@@ -76,21 +76,24 @@ static void report_open(struct module *m, bool gears)
 static void report_states(struct model *M, bool each)
 {
 	const struct graph *g = graph(M->m, M->m->main);
-	int64_t in_place = 0, apart = 0, copied = 0;
+	int64_t in_place = 0, apart = 0, copied = 0, open = 0;
 
 	for (size_t i = 0; i < M->states.n; i++) {
 		const struct state *s = &M->states.a[i];
 		const char *in = sym_str(val(M->m, g->in.a[s->in])->name), *out = sym_str(g->out_name.a[s->out]);
 		*(s->why ? &apart : &in_place) += s->bytes;
 		copied += s->copied;
-		if (each)
+		open += s->open;
+		if (each && s->open)
+			note("state %s = %s: its size is open", in, out);
+		if (each && !s->open)
 			note("state %s = %s: %" PRId64 " bytes %s%s", in, out, s->bytes,
 			     s->why ? "in two places that take turns: " : "in place", s->why ? s->why : "");
 	}
 	if (M->states.n)
-		note("%zu inputs kept: %" PRId64 " bytes updated in place, %" PRId64 " in two places that take turns; a run copies %" PRId64
-		     " bytes of them",
-		     M->states.n, in_place, apart, copied);
+		note("%zu inputs kept: %" PRId64 " bytes updated in place, %" PRId64
+		     " in two places that take turns%s; a run copies %" PRId64 " bytes of them",
+		     M->states.n, in_place, apart, open ? arena_printf(&M->m->arena, ", %" PRId64 " of open sizes", open) : "", copied);
 }
 
 static void plan(struct module *m, const struct pass_ctx *c)
