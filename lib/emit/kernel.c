@@ -1,8 +1,24 @@
 /* A kernel's C function. The walk over its nest runs twice: dry, to learn which elements of register buffers are vectors, then for
  * the text. */
+#include <string.h>
 #include "emit/emit_impl.h"
+#include "common/shown.h"
 #include "common/msg.h"
 #include "target/target.h"
+
+/* Sizes have names that a file gives. In a comment, which they cannot end. */
+static const char *commented(struct emit *e, const char *s)
+{
+	char *to = ARENA_ARRAY(&e->p->arena, char, strlen(s) + 1), *p = to;
+
+	for (int k; *s; s += k ? k : 1) {
+		k = shown_length(s, 4);
+		bool bad = k == 0 || (*s == '*' && s[1] == '/') || (*s == '/' && s[1] == '*');
+		memcpy(p, bad ? "?" : s, bad ? 1 : (size_t)k);
+		p += bad ? 1 : k;
+	}
+	return to;
+}
 
 /* A comment that lists the stages and buffers, so that the text can be read. */
 static void emit_comment(struct emit *e)
@@ -12,7 +28,7 @@ static void emit_comment(struct emit *e)
 	line(e, "/*");
 	for (size_t i = 1; i < p->bufs.n; i++)
 		if (p->bufs.a[i].scope <= SCOPE_OUT)
-			line(e, " * %s: %s, %s", e->buf_text[i], sym_str(p->bufs.a[i].name), dims_text(e, &p->bufs.a[i]));
+			line(e, " * %s: %s, %s", e->buf_text[i], sym_str(p->bufs.a[i].name), commented(e, dims_text(e, &p->bufs.a[i])));
 	for (size_t i = 1; i < p->stages.n; i++) {
 		struct stage *s = &p->stages.a[i];
 		bool told = s->gone || !nest_blocks(p, p->root, (stage_id)i, NULL, 0);
@@ -23,7 +39,7 @@ static void emit_comment(struct emit *e)
 		const char *axes = "";
 		for (int a = 0; a < s->naxes; a++)
 			axes = text(e, "%s%s%s%s:%s", axes, a ? " " : "", s->axis[a].kind == AXIS_REDUCE ? "+" : "",
-				    sym_str(s->axis[a].name), size_text(e, s->axis[a].size, s->axis[a].extent));
+				    sym_str(s->axis[a].name), commented(e, size_text(e, s->axis[a].size, s->axis[a].extent)));
 		line(e, " * stage %s(%s) -> %s", sym_str(s->name), axes, e->buf_text[s->out]);
 	}
 	line(e, " */");
@@ -34,7 +50,8 @@ static void open_params(struct emit *e)
 {
 	for (size_t i = 0; i < e->p->params.n; i++) {
 		sym name = intern_printf("p%zu", i);
-		line(e, "const long %s __attribute__((unused)) = p[%zu]; /* %s */", sym_str(name), i, sym_str(e->p->params.a[i].name));
+		line(e, "const long %s __attribute__((unused)) = p[%zu]; /* %s */", sym_str(name), i,
+		     commented(e, sym_str(e->p->params.a[i].name)));
 		var_open(e, e->p->params.a[i].var, name);
 	}
 	for (size_t i = 0; i < e->p->rests.n; i++) {
