@@ -33,6 +33,24 @@ static bool stays_outside(const struct node *n)
 	return n->op == OP_OTHER || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL) || op_is(n->op, OP_VIEW);
 }
 
+/* Is a size of a result a symbol that no operand has? Then it is known only when the result is there. */
+static bool sizes_itself(struct module *m, const struct node *n)
+{
+	for (uint32_t k = 0; k < n->nout; k++) {
+		const struct type *t = n->out[k] ? &val(m, n->out[k])->type : NULL;
+		for (int d = 0; t && d < t->rank; d++) {
+			poly_var v = t->dims[d] ? poly_is_var(m->dims, t->dims[d]) : 0;
+			bool there = !v;
+			for (uint32_t i = 0; i < n->nin && !there; i++)
+				for (int e = 0; n->in[i] && e < val(m, n->in[i])->type.rank && !there; e++)
+					there = val(m, n->in[i])->type.dims[e] && poly_uses(m->dims, val(m, n->in[i])->type.dims[e], v);
+			if (!there)
+				return true;
+		}
+	}
+	return false;
+}
+
 bool has_kernel(struct module *m, node_id id)
 {
 	const struct node *n = node(m, id);
@@ -44,7 +62,7 @@ bool has_kernel(struct module *m, node_id id)
 		if (v && dtype_is_float8(val(m, v)->type.dtype))
 			return false;
 	}
-	return all_static(m, n) ? !lower_why_not(m, id, target_host()) : lower_has_constants(m, n);
+	return all_static(m, n) ? !lower_why_not(m, id, target_host()) : lower_has_constants(m, n) && !sizes_itself(m, n);
 }
 
 static enum role find_role(struct module *m, node_id id)
