@@ -132,7 +132,8 @@ static void layout(struct exporter *x, struct node_list *to, node_id id)
 }
 
 static void (*const own[OP_COUNT])(struct exporter *x, struct node_list *to, node_id id) = {
-	[OP_Fused] = call, [OP_PartitionedCall] = call, [OP_Case] = branch, [OP_MapIndex] = map_index, [OP_Layout] = layout,
+	[OP_Fused] = call,         [OP_PartitionedCall] = call, [OP_Case] = branch,
+	[OP_MapIndex] = map_index, [OP_Layout] = layout,        [OP_Trees] = export_trees,
 };
 
 bool export_own(struct exporter *x, struct node_list *to, node_id id)

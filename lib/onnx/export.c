@@ -217,12 +217,19 @@ static void add_body_attr(struct exporter *x, Onnx__NodeProto *p, const struct a
 	export_add_attr(x, p, q);
 }
 
-static void add_domain(struct exporter *x, sym domain)
+void export_domain(struct exporter *x, Onnx__NodeProto *p, const char *domain, int64_t version)
 {
-	for (size_t i = 0; i < x->domains.n; i++)
-		if (x->domains.a[i] == domain)
-			return;
-	vec_push(&x->domains, domain);
+	sym name = intern(domain);
+	size_t i = 0;
+
+	p->has_domain = true;
+	p->domain = proto_name(name);
+	while (i < x->domains.n && x->domains.a[i].name != name)
+		i++;
+	if (i == x->domains.n)
+		vec_push(&x->domains, (struct domain){name, 0});
+	if (version > x->domains.a[i].least)
+		x->domains.a[i].least = version;
 }
 
 static void plain_node(struct exporter *x, struct node_list *to, node_id id)
@@ -249,11 +256,8 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 	p->has_name = n.name != 0;
 	p->name = proto_name(node_name(x, n.name));
 	if (n.op == OP_OTHER) {
-		if (n.domain != intern("ai.onnx")) { /* which is ONNX's own, and written as none */
-			p->has_domain = true;
-			p->domain = proto_name(n.domain);
-			add_domain(x, n.domain);
-		}
+		if (n.domain != intern("ai.onnx")) /* which is ONNX's own, and written as none */
+			export_domain(x, p, sym_str(n.domain), 0);
 		for (uint32_t i = 0; i < n.nout; i++)
 			if (out[i] && n.graph == x->m->main && proto_type(x, &val(x->m, n.out[i])->type))
 				vec_push(&x->value_info, proto_value_info(x, out[i], &val(x->m, n.out[i])->type));
@@ -499,9 +503,10 @@ static void header(struct exporter *x, Onnx__ModelProto *p)
 	p->opset_import = ARENA_ARRAY(&x->arena, Onnx__OperatorSetIdProto *, x->domains.n + 1);
 	p->opset_import[p->n_opset_import++] = opset_id(x, "", x->opset);
 	for (size_t i = 0; i < x->domains.n; i++) {
-		const char *domain = sym_str(x->domains.a[i]);
+		const char *domain = sym_str(x->domains.a[i].name);
 		s = module_meta(m, arena_printf(&x->arena, "opset:%s", domain));
-		p->opset_import[p->n_opset_import++] = opset_id(x, domain, s ? atoll(s) : 1);
+		int64_t version = s ? atoll(s) : 1, least = x->domains.a[i].least;
+		p->opset_import[p->n_opset_import++] = opset_id(x, domain, version < least ? least : version);
 	}
 	p->metadata_props = ARENA_ARRAY(&x->arena, Onnx__StringStringEntryProto *, m->meta.n + 1);
 	for (size_t i = 0; i < m->meta.n; i++) {

@@ -9,6 +9,11 @@
 
 enum { EXTERNAL_MIN = 1024 }; /* smaller tensors stay in the model */
 
+struct domain {
+	sym name;
+	int64_t least; /* version that its operators need; 0: that of the file */
+};
+
 /* Nodes of a graph being written. */
 struct node_list {
 	Onnx__NodeProto **a;
@@ -26,7 +31,7 @@ struct exporter {
 	VEC(bool) node_used;    /* by symbol: names of nodes */
 	VEC(val_id) stands_for; /* by symbol: the input or output of the model that it names */
 	VEC(Onnx__TensorProto *) initializers;
-	VEC(sym) domains; /* of operators that are not ours */
+	VEC(struct domain) domains; /* of operators that are not ours */
 	VEC(Onnx__ValueInfoProto *) value_info;
 	const char *external; /* name of the file for weights, or NULL */
 	FILE *external_file;
@@ -52,12 +57,15 @@ sym export_name(struct exporter *x, val_id v);          /* of an operand; 0: abs
 sym export_define(struct exporter *x, val_id v);        /* of a result; 0: not wanted */
 Onnx__NodeProto *export_node(struct exporter *x, struct node_list *to, const char *op, int nin, const sym *in, int nout, const sym *out);
 void export_add_attr(struct exporter *x, Onnx__NodeProto *p, Onnx__AttributeProto *a);
+/* p is an operator of a domain, of this version or a later one; 0: of that of the file. */
+void export_domain(struct exporter *x, Onnx__NodeProto *p, const char *domain, int64_t version);
 sym export_ints(struct exporter *x, const char *base, int rank, const int64_t *dims, const int64_t *v); /* an initializer */
 /* A body whose first `formal` inputs are its own; the others stand for captured[0..]. */
 Onnx__GraphProto *export_body(struct exporter *x, graph_id g, uint32_t formal, const sym *captured);
 
 /* expand.c: hone's own operators in ONNX's words. false: n is none of them. */
 bool export_own(struct exporter *x, struct node_list *to, node_id n);
+void export_trees(struct exporter *x, struct node_list *to, node_id n); /* trees_export.c */
 /* Nodes of g, with its inputs standing for in[0..]; its results get the names out[0..] (0: not
  * wanted). */
 void export_inline(struct exporter *x, struct node_list *to, graph_id g, const sym *in, const sym *out);

@@ -170,13 +170,16 @@ graph g {
 }
 END
 ge-load -o trees.g trees.txt && ! [ -e trees.onnx ]
-ge-export -o trees.onnx trees.g 2>err
-[ $? -eq 69 ] && grep -q 'hone.Trees' err && ! [ -e trees.onnx ]
-ok $? 'trees have no form in ONNX yet: 69'
+ge-export -q -o trees.onnx trees.g && "$python" -c 'import onnx; onnx.checker.check_model("trees.onnx", full_check=True)'
+ok $? 'trees are a TreeEnsemble'
+printf 'hone-text 1\nmodule ir=8 opset=28\ngraph g {\n  input x: f32[3,3]\n  y: f32[3,3] = hone.Coupling(x) {classes=3}\n  output y = y\n}\n' | ge-load -o coupling.g && ! [ -e coupling.onnx ]
+ge-export -o coupling.onnx coupling.g 2>err
+[ $? -eq 69 ] && grep -q 'hone.Coupling' err && ! [ -e coupling.onnx ]
+ok $? 'an operator of ours that has no form in ONNX: 69'
 "$python" -c 'import numpy as n; n.savez("trees.npz", x=n.array([[n.nan, 0, 1], [0, 0, -1], [1, 0, 0]], "f"))'
-run-ref -q -i trees.npz -o ref.npz trees.g && hone build -q --no-fallback -o trees trees.g && run-dev -q ./trees.so -i trees.npz -o dev.npz &&
+run-ref -q -i trees.npz -o ref.npz trees.g && run-ref -q -i trees.npz -o back.npz trees.onnx && hone build -q --no-fallback -o trees trees.g && run-dev -q ./trees.so -i trees.npz -o dev.npz &&
 	"$python" -c 'import numpy as n
-for f in ("ref.npz", "dev.npz"):
+for f in ("ref.npz", "dev.npz", "back.npz"):
     assert n.load(f)["y"].tolist() == [[2, 0], [4, 8], [1, 0]], (f, n.load(f)["y"])'
 ok $? 'trees: comparisons, NaN, a leaf of two votes; as steps and as a library'
 done_testing
