@@ -22,15 +22,32 @@ static poly atom_poly(struct polys *P, const struct poly_atom *a)
 	return POLY_UNKNOWN;
 }
 
+/* floor(e/c) where base has a floor of a divisor d of c: floor(floor(e/d) / (c/d)). */
+static poly rewrite_floor(struct loop_prog *p, poly e, int64_t c, poly base, poly_var v)
+{
+	struct polys *P = p->P;
+	const uint32_t *atoms;
+	poly x = in_terms(p, e, base, v);
+
+	for (int i = 0, n; x == POLY_UNKNOWN && i < poly_nterms(P, base); i++) {
+		poly_term(P, base, i, &n, &atoms);
+		struct poly_atom a = n == 1 ? *poly_atom(P, atoms[0]) : (struct poly_atom){.kind = POLY_VAR};
+		if (a.kind != POLY_FLOOR || a.c == c || c % a.c)
+			continue;
+		x = in_terms(p, poly_floordiv(P, e, a.c), base, v);
+		if (x != POLY_UNKNOWN)
+			return poly_floordiv(P, x, c / a.c);
+	}
+	return poly_floordiv(P, x, c);
+}
+
 /* The atom with its operands rewritten. */
 static poly rewrite_atom(struct loop_prog *p, const struct poly_atom *a, poly base, poly_var v)
 {
-	poly x = a->kind == POLY_VAR ? POLY_UNKNOWN : in_terms(p, a->a, base, v);
-	poly y = a->kind == POLY_MIN || a->kind == POLY_MAX ? in_terms(p, a->b, base, v) : x;
-
-	if (x == POLY_UNKNOWN || y == POLY_UNKNOWN)
-		return POLY_UNKNOWN;
-	return a->kind == POLY_FLOOR ? poly_floordiv(p->P, x, a->c) : a->kind == POLY_MIN ? poly_min(p->P, x, y) : poly_max(p->P, x, y);
+	if (a->kind == POLY_VAR || a->kind == POLY_FLOOR)
+		return a->kind == POLY_VAR ? POLY_UNKNOWN : rewrite_floor(p, a->a, a->c, base, v);
+	poly x = in_terms(p, a->a, base, v), y = in_terms(p, a->b, base, v);
+	return a->kind == POLY_MIN ? poly_min(p->P, x, y) : poly_max(p->P, x, y);
 }
 
 /* Term i of e goes to one of the sums: of those without parameters, or that are rewritten, and of those in parameters alone. */
@@ -88,17 +105,30 @@ static poly in_terms(struct loop_prog *p, poly e, poly base, poly_var v)
 
 poly prog_abstract(struct loop_prog *p, poly e, poly base, poly_var v) { return in_terms(p, e, base, v); }
 
-static int add_base(struct polys *P, poly e, poly *base, int n, int max)
+/* Without its constant, and what divides the rest. */
+static poly primitive(struct polys *P, poly e)
 {
-	int64_t constant = 0;
+	int64_t constant = 0, divisor = 0;
 	int natoms;
 	const uint32_t *atoms;
 
 	for (int i = 0; i < poly_nterms(P, e); i++) {
-		int64_t c = poly_term(P, e, i, &natoms, &atoms);
+		int64_t c = poly_term(P, e, i, &natoms, &atoms), a = c < 0 ? -c : c;
 		constant = natoms ? constant : c;
+		for (int64_t b = natoms ? divisor : a; b;) {
+			int64_t r = a % b;
+			a = b;
+			b = r;
+		}
+		divisor = natoms ? a : divisor;
 	}
 	e = poly_addc(P, e, -constant);
+	return divisor > 1 ? poly_floordiv(P, e, divisor) : e;
+}
+
+static int add_base(struct polys *P, poly e, poly *base, int n, int max)
+{
+	e = primitive(P, e);
 	for (int i = 0; i < n; i++)
 		if (base[i] == e)
 			return n;

@@ -396,7 +396,7 @@ static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent
 	if (!dim_guards(x))
 		return false;
 	take_lengths(x);
-	if (x->nparam > 1)
+	if (x->nparam)
 		join_parameters(x);
 	x->steps = 0;
 	x->most = x->nparam ? VARYING_MAX : STEPS_MAX;

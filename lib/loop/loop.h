@@ -210,6 +210,7 @@ struct loop_prog {
 	VEC(struct loop_name) names;   /* the last of a name counts */
 	nest_id root;                  /* a SEQ */
 	struct digest constants;       /* of the stages that were computed at build time; zero: there were none */
+	bool usual;                    /* its schedule is for other sizes, too */
 	bool built;                    /* prog_start has made the start state */
 	bool legalized;
 	int64_t workspace;             /* bytes of SCRATCH, after loop_legalize: what is shared, then what each thread has of its own */

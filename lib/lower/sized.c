@@ -300,12 +300,37 @@ static struct loop_prog *unify(const struct group *g, int n, struct loop_prog *c
 	return NULL;
 }
 
-/* Sizes for which nothing that varies is 1: an axis of one step would vanish. */
+/* The largest power of two in what floors of e divide by, or scale. */
+static int64_t scale_of(struct polys *P, poly e, int64_t scale)
+{
+	const uint32_t *atoms;
+
+	for (int i = 0, n; i < poly_nterms(P, e); i++) {
+		poly_term(P, e, i, &n, &atoms);
+		for (int k = 0; k < n; k++) {
+			struct poly_atom a = *poly_atom(P, atoms[k]);
+			if (a.kind == POLY_VAR)
+				continue;
+			int64_t two = a.c & -a.c;
+			scale = a.kind == POLY_FLOOR && two > scale ? two : scale;
+			scale = scale_of(P, a.a, scale);
+			scale = a.kind == POLY_FLOOR ? scale : scale_of(P, a.b, scale);
+		}
+	}
+	return scale;
+}
+
+/* Sizes for which nothing that varies is 1: an axis of one step would vanish. All that is halved is odd alike, or even: of an even
+ * size a window of steps of two reads no border at the end. */
 static void choose_scale(struct group *g)
 {
 	enum { SCALE_MAX = 256 };
 
-	for (g->scale = 1; g->scale < SCALE_MAX && !large_enough(g); g->scale *= 2)
+	g->scale = 1;
+	for (size_t i = 0; i < g->v.n; i++)
+		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
+			g->scale = scale_of(g->m->dims, g->dims.a[i][d], g->scale);
+	for (; g->scale < SCALE_MAX && !large_enough(g); g->scale *= 2)
 		;
 }
 
@@ -435,8 +460,10 @@ const char *sized_schedule(struct sized *s, const char *given, const char **trac
 	const char *why;
 	bool trace_given = given;
 
-	if (s->usual)
+	if (s->usual) {
 		s->usual->threads = q->threads;
+		s->usual->usual = true;
+	}
 	if (!given)
 		given = arena_str(&q->arena, default_schedule(s->usual ? s->usual : q));
 	if (trace)

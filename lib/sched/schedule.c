@@ -179,12 +179,12 @@ static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
 
 /* Is s a padded copy that a window without channels reads (depthwise convolution, pooling)? Then loops that are partitioned at the borders
  * cost less than the copy, up to window_taps taps; beyond, the pieces are too much code. All that the window reads must vary along
- * the contiguous axis of the source. */
+ * the contiguous axis of the source. Where sizes vary borders have no places at which loops could be cut. */
 static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 {
 	ex_id read[READS_MAX], from[READS_MAX];
 	double taps = 1;
-	if (lex(p, lstage(p, s)->body)->kind != EX_GUARD || lstage(p, t)->comb == COMB_NONE || stage_all_reads(p, s, from) != 1)
+	if (p->usual || lex(p, lstage(p, s)->body)->kind != EX_GUARD || lstage(p, t)->comb == COMB_NONE || stage_all_reads(p, s, from) != 1)
 		return false;
 	const struct loop_buf *b = lbuf(p, lex(p, from[0])->buf);
 	int v = b->layout.n ? b->layout.part[b->layout.n - 1].axis : b->rank - 1;
