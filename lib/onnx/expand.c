@@ -88,16 +88,55 @@ static void last_attr(struct exporter *x, struct node_list *to, const char *name
 	export_add_attr(x, to->a[to->n - 1], proto_attr_int(x, name, v));
 }
 
-/* The row of gears that equals the operand: the one at distance 0. Where there is none the Gather
+/* The sizes that are looked for, as one list. */
+static sym sizes(struct exporter *x, struct node_list *to, const struct node *n)
+{
+	int count, nof;
+	const int64_t *axes = attr_ints(n, "axes", &count), *of = attr_ints(n, "of", &nof);
+	sym all[64], out;
+
+	if (!axes || count > 64)
+		return export_name(x, n->in[0]);
+	for (int j = 0; j < count; j++) {
+		sym operand = export_name(x, n->in[of && j < nof ? of[j] : 0]);
+		sym shape = unary(x, to, "Shape", 1, &operand), axis = export_ints(x, "gear_of", 1, (int64_t[]){1}, &axes[j]);
+		all[j] = unary(x, to, "Gather", 2, (sym[]){shape, axis});
+	}
+	out = unary(x, to, "Concat", count, all);
+	last_attr(x, to, "axis", 0);
+	return out;
+}
+
+/* How far the sizes are from those of each row. Where a row may have a larger last size, being smaller is being away. */
+static sym distance(struct exporter *x, struct node_list *to, const struct node *n, sym table, sym operand, int64_t columns)
+{
+	sym from = unary(x, to, "Sub", 2, (sym[]){table, operand}), away = unary(x, to, "Abs", 1, &from);
+	int64_t *all = ARENA_ARRAY(&x->arena, int64_t, columns + 1), *last = ARENA_ARRAY(&x->arena, int64_t, columns + 1), zero = 0;
+
+	if (!attr_i(n, "up"))
+		return away;
+	for (int64_t j = 0; j < columns; j++) {
+		all[j] = j + 1 < columns;
+		last[j] = j + 1 == columns;
+	}
+	sym none = export_ints(x, "gear_none", 0, NULL, &zero), less = unary(x, to, "Neg", 1, &from);
+	less = unary(x, to, "Max", 2, (sym[]){less, none});
+	less = unary(x, to, "Mul", 2, (sym[]){less, export_ints(x, "gear_last", 1, &columns, last)});
+	away = unary(x, to, "Mul", 2, (sym[]){away, export_ints(x, "gear_all", 1, &columns, all)});
+	return unary(x, to, "Add", 2, (sym[]){away, less});
+}
+
+/* The row of gears that equals the operand: the first one at distance 0. Where there is none the Gather
  * at the end is out of range, which is an error. */
 static void map_index(struct exporter *x, struct node_list *to, node_id id)
 {
 	const struct node *n = node(x->m, id);
 	struct tensor *gears = attr_tensor(n, "gears");
 	int64_t rows = gears->rank ? gears->dims[0] : 1, *list = ARENA_ARRAY(&x->arena, int64_t, rows + 1);
-	sym operand = export_name(x, n->in[0]), out = export_define(x, n->out[0]), table = export_fresh(x, "gears");
+	sym out = export_define(x, n->out[0]), table = export_fresh(x, "gears");
 	if (!out)
 		return;
+	sym operand = sizes(x, to, n);
 	for (int64_t i = 0; i < rows; i++)
 		list[i] = i;
 	vec_push(&x->initializers, proto_tensor(x, table, gears));
@@ -105,8 +144,7 @@ static void map_index(struct exporter *x, struct node_list *to, node_id id)
 	sym axis = export_ints(x, "gear_axis", 1, (int64_t[]){1}, (int64_t[]){1});
 	sym count = export_ints(x, "gear_count", 0, NULL, &rows);
 	sym numbers = export_ints(x, "gear_numbers", 1, &rows, list);
-	sym away = unary(x, to, "Sub", 2, (sym[]){table, operand});
-	away = unary(x, to, "Abs", 1, &away);
+	sym away = distance(x, to, n, table, operand, gears->rank > 1 ? gears->dims[1] : 1);
 	away = unary(x, to, "Reshape", 2, (sym[]){away, shape});
 	away = unary(x, to, "ReduceSum", 2, (sym[]){away, axis});
 	last_attr(x, to, "keepdims", 0);

@@ -63,6 +63,9 @@ sym export_ints(struct exporter *x, const char *base, int rank, const int64_t *d
 /* A body whose first `formal` inputs are its own; the others stand for captured[0..]. */
 Onnx__GraphProto *export_body(struct exporter *x, graph_id g, uint32_t formal, const sym *captured);
 
+/* fitted.c: makes explicit what a Case does to operands that its branches do not take as they are. */
+void export_fitted(struct module *m);
+
 /* expand.c: hone's own operators in ONNX's words. false: n is none of them. */
 bool export_own(struct exporter *x, struct node_list *to, node_id n);
 void export_trees(struct exporter *x, struct node_list *to, node_id n); /* trees_export.c */

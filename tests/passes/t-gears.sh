@@ -34,6 +34,8 @@ for size in h=8,w=8 h=6,w=10 h=16,w=4; do
 	ok $? "$size: the evaluator, too"
 done
 refused 65 "no gear for h=8,w=10; there are h=6,w=10; h=8,w=8; h=16,w=4" "a size between gears" run-dev image.so --set h=8,w=10 -o y.npz
+ge-export -q g.g -o g.onnx && run-ref g.onnx --set h=16,w=4 -o y.npz && run-ref image.g --set h=16,w=4 -o r.npz && equal y.npz r.npz
+ok $? "as ONNX"
 ge-gears --gears w:h=8:8,10:6,4:16 g.g -o twice.g && same_graph g.g twice.g
 ok $? "twice is once"
 refused 64 "has other gears already" "other gears on top" ge-gears --gears h:w=8:8 g.g -o out.g
@@ -83,6 +85,11 @@ done
 refused 65 "no gear for batch=9; there are 1, 4, 8" "a batch above the largest gear" run-dev batch.so --set batch=9 -o y.npz
 ge-gears --exact --gears batch=1,4,8 batch.g -o e.g && made e.g exact
 refused 65 "no gear for batch=3; there are 1, 4, 8" "no padding, on demand" run-dev exact.so --set batch=3 -o y.npz
+ge-export -q b.g -o b.onnx && for n in 1 3 8; do
+	run-ref b.onnx --set batch=$n -o y.npz && run-ref batch.g --set batch=$n -o r.npz && equal y.npz r.npz
+	ok $? "batch $n: as ONNX, which pads and cuts itself"
+done
+refused 65 "" "as ONNX, a batch above the largest gear" run-ref b.onnx --set batch=9 -o y.npz
 
 # What looks across rows, or computes with their number.
 mixes() { # NODES WHAT

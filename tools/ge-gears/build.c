@@ -120,6 +120,21 @@ static const char *suffix_of(struct module *m, const struct gears *g, size_t k)
 	return s;
 }
 
+/* Outputs that are inputs or constants need no gear. */
+static void drop_kept_outputs(struct module *m, graph_id b)
+{
+	struct graph *x = graph(m, b);
+	size_t kept = 0;
+
+	for (size_t k = 0; k < x->out.n; k++) {
+		if (val(m, x->out.a[k])->kind != VAL_NODE)
+			continue;
+		x->out_name.a[kept] = x->out_name.a[k];
+		x->out.a[kept++] = x->out.a[k];
+	}
+	x->out.n = x->out_name.n = kept;
+}
+
 static graph_id branch_new(struct module *m, const struct gears *g, size_t k)
 {
 	size_t from = m->values.n;
@@ -130,6 +145,7 @@ static graph_id branch_new(struct module *m, const struct gears *g, size_t k)
 		x->overridable = false;
 		x->tensor = NULL;
 	}
+	drop_kept_outputs(m, b);
 	give_sizes(m, g, k, from);
 	return b;
 }
@@ -183,24 +199,27 @@ static void add_case(struct module *m, const struct gears *g, const graph_id *br
 	VEC(int64_t) fit = {0}, cut = {0};
 	size_t nin = x->in.n, nout = x->out.n;
 
-	for (size_t k = 0; k < nout; k++) {
-		vec_push(&old, x->out.a[k]);
-		vec_push(&cut, padded_axis(g, axis, x->out.a[k]));
-	}
+	for (size_t k = 0; k < nout; k++)
+		if (val(m, x->out.a[k])->kind == VAL_NODE) {
+			vec_push(&old, x->out.a[k]);
+			vec_push(&cut, padded_axis(g, axis, x->out.a[k]));
+		}
 	x->nodes.n = 0;
 	vec_push(&in, add_index(m, g));
 	for (size_t i = 0; i < nin; i++) {
 		vec_push(&in, graph(m, m->main)->in.a[i]);
 		vec_push(&fit, padded_axis(g, axis, graph(m, m->main)->in.a[i]));
 	}
-	node_id n = node_new(m, m->main, OP_Case, (int)in.n, in.a, (int)nout);
+	node_id n = node_new(m, m->main, OP_Case, (int)in.n, in.a, (int)old.n);
 	attr_set(m, n, (struct attr){.name = intern("branches"), .kind = ATTR_GRAPHS, .n = (uint32_t)gears_count(g), .u.graphs = branch});
 	attr_set_ints(m, n, "cut", (int)cut.n, cut.a);
 	attr_set_ints(m, n, "fit", (int)fit.n, fit.a);
-	for (size_t k = 0; k < nout; k++) {
-		val_id v = node(m, n)->out[k];
-		val(m, v)->type = val(m, old.a[k])->type;
-		val(m, v)->name = val(m, old.a[k])->kind == VAL_NODE ? val(m, old.a[k])->name : 0;
+	for (size_t k = 0, i = 0; k < nout; k++) {
+		if (val(m, graph(m, m->main)->out.a[k])->kind != VAL_NODE)
+			continue;
+		val_id v = node(m, n)->out[i];
+		val(m, v)->type = val(m, old.a[i])->type;
+		val(m, v)->name = val(m, old.a[i++])->name;
 		graph(m, m->main)->out.a[k] = v;
 	}
 	vec_free(&in);
