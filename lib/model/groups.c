@@ -1,7 +1,9 @@
 /* What can be compiled: every node of a section in a group, every value of a known type. */
 #include <stdlib.h>
+#include <string.h>
 #include "model/model_impl.h"
 #include "graph/bodies.h"
+#include "graph/inline.h"
 #include "graph/kinds.h"
 #include "graph/pass.h"
 #include "lower/lower.h"
@@ -148,6 +150,48 @@ void groups_make(struct module *m, graph_id g)
 		if (n->op != OP_Fused && !node_is_view(m, n))
 			wrap(m, g, i);
 	}
+}
+
+/* Is each output of the graph the result of one of its nodes, each once? */
+static bool outputs_apart(struct module *m, const struct graph *b)
+{
+	for (size_t k = 0; k < b->out.n; k++) {
+		const struct value *v = val(m, b->out.a[k]);
+		if (v->kind != VAL_NODE)
+			return false;
+		for (size_t j = 0; j < k; j++)
+			if (b->out.a[j] == b->out.a[k])
+				return false;
+	}
+	return true;
+}
+
+size_t group_parts(struct module *m, node_id group)
+{
+	const struct node *f = node(m, group);
+	const struct graph *b = graph(m, attr_graph(f, "graph"));
+
+	return f->nout == b->out.n && outputs_apart(m, b) ? b->nodes.n : 1;
+}
+
+void group_split(struct module *m, graph_id g, size_t i)
+{
+	struct node f = *node(m, graph(m, g)->nodes.a[i]);
+	graph_id body = attr_graph(&f, "graph");
+	struct inlined x = {0};
+	struct graph order = {0};
+	size_t n = graph(m, body)->nodes.n;
+
+	inline_body(&x, m, body, g, f.nin, f.in, f.nout, f.out, NULL, &order);
+	vec_reserve(&graph(m, g)->nodes, graph(m, g)->nodes.n + n - 1);
+	struct graph *to = graph(m, g);
+	memmove(to->nodes.a + i + n, to->nodes.a + i + 1, (to->nodes.n - i - 1) * sizeof *to->nodes.a);
+	memcpy(to->nodes.a + i, order.nodes.a, n * sizeof *to->nodes.a);
+	to->nodes.n += n - 1;
+	for (size_t k = 0; k < n; k++)
+		wrap(m, g, i + k);
+	vec_free(&order.nodes);
+	vec_free(&x);
 }
 
 /* ---- groups of one node ---- */

@@ -123,13 +123,31 @@ void views_follow(struct model *M)
 {
 	struct module *m = M->m;
 
-	M->root = xcalloc(m->values.n, sizeof *M->root);
+	M->nroots = m->values.n;
+	M->ngraphs = m->graphs.n;
+	M->root = xcalloc(M->nroots, sizeof *M->root);
 	for (val_id v = 1; v < m->values.n; v++)
 		M->root[v] = v;
 	for (size_t s = 0; s < M->sections.n; s++) {
 		views_follow_graph(M, graph(m, M->sections.a[s].graph));
 		find_outputs(M, &M->sections.a[s]);
 	}
+}
+
+void views_split(struct model *M, graph_id g)
+{
+	const struct module *m = M->m;
+	size_t roots = M->nroots, graphs = M->ngraphs;
+
+	M->nroots = m->values.n;
+	M->root = xrealloc(M->root, M->nroots * sizeof *M->root);
+	for (size_t v = roots; v < M->nroots; v++)
+		M->root[v] = (val_id)v;
+	M->ngraphs = m->graphs.n;
+	M->section_of = xrealloc(M->section_of, M->ngraphs * sizeof *M->section_of);
+	memset(M->section_of + graphs, 0, (M->ngraphs - graphs) * sizeof *M->section_of);
+	sizes_grow(M, roots);
+	views_follow_graph(M, graph(M->m, g));
 }
 
 int64_t home_bytes(const struct model *M, const struct call *c, val_id v)

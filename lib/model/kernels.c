@@ -132,17 +132,21 @@ static struct sized follow_trace(struct model *M, node_id n, const struct target
 }
 
 /* Without a kernel: a function of lib/native, or the slow path. */
-static void add_opaque(struct model *M, node_id n, const char *why)
+static bool add_opaque(struct model *M, node_id n, const char *why)
 {
 	node_id native = native_node(M->m, n);
+
+	if (!native && node_varies(M->m, node(M->m, n)) && group_parts(M->m, n) > 1)
+		return false;
 
 	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
 	if (native) {
 		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_NATIVE, .why = why, .alone = native});
 		M->nnative++;
-		return;
+		return true;
 	}
 	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why, .opaque = M->nopaque++});
+	return true;
 }
 
 /* ---- sizes that vary ---- */
@@ -231,7 +235,7 @@ static poly_var *find_params(struct module *m, const struct loop_prog *p)
 	return v;
 }
 
-void call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces)
+bool call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces)
 {
 	struct module *m = M->m;
 	const char *why = NULL;
@@ -243,10 +247,8 @@ void call_add(struct model *M, node_id n, const struct target *t, const struct g
 		why = sizes_fit(M, n);
 	struct sized s = why ? (struct sized){0} : lower_call(M, n, t, NULL, &why);
 
-	if (why) {
-		add_opaque(M, n, why);
-		return;
-	}
+	if (why)
+		return add_opaque(M, n, why);
 	struct kernel k = {.digest = prog_digest(s.low.prog)};
 	k.given = trace_given(traces, k.digest);
 	if (!k.given)
@@ -263,8 +265,8 @@ void call_add(struct model *M, node_id n, const struct target *t, const struct g
 	} else if (!(why = kernel_add(M, n, t, &k, &s))) {
 		c.kernel = (uint32_t)M->kernels.n - 1;
 	} else {
-		add_opaque(M, n, why);
-		return;
+		return add_opaque(M, n, why);
 	}
 	vec_push(&M->calls, c);
+	return true;
 }

@@ -16,8 +16,11 @@ static void add_calls(struct model *M, struct section *s, const struct target *t
 			continue;
 		if ((x = control_node(m, n)))
 			control_add(M, n, x);
-		else
-			call_add(M, n, t, traces);
+		else if (!call_add(M, n, t, traces)) {
+			group_split(m, s->graph, i--);
+			views_split(M, s->graph);
+			continue;
+		}
 		if (M->shaped && x)
 			sizes_pass(M, M->calls.a[M->calls.n - 1].control);
 		if (M->shaped && !call_has_kernel(&M->calls.a[M->calls.n - 1]))

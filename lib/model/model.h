@@ -87,6 +87,7 @@ struct model {
 	struct lowered (*lower)(struct module *, node_id, const struct target *, const char *algo, const char **why);
 	VEC(struct kernel) kernels;
 	VEC(struct section) sections; /* the main graph, then bodies; callers before what they call */
+	size_t nroots, ngraphs;       /* entries of root and section_of */
 	uint32_t *section_of;         /* graph -> section + 1; 0: it is none */
 	VEC(struct call) calls;       /* of all sections, one after the other */
 	val_id *root;                 /* value -> the value whose bytes it shares (itself: none); views are followed */

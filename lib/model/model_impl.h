@@ -13,6 +13,10 @@ void groups_check(struct module *m);
 /* Puts every node of a graph that is neither Fused nor a view into a group of its own. What cannot be compiled, as model_new says: die.
  * It may add graphs: pointers to graphs from before are not valid any more. */
 void groups_make(struct module *m, graph_id g);
+/* How many groups the nodes of one could be. */
+size_t group_parts(struct module *m, node_id group);
+/* Puts the nodes of group number i of graph g, more than one, into groups of their own, in its place. */
+void group_split(struct module *m, graph_id g, size_t i);
 /* The one node of a group, if the results of the group are its, each once; else 0. */
 node_id group_alone(struct module *m, node_id group);
 /* The evaluator computes all nodes of a graph, also in bodies; else die(69). */
@@ -39,6 +43,8 @@ void fitted_slots(struct model *M);
 /* ---- home.c ---- */
 /* Fills root, and out of the sections. A view of what is not row-major: die(65). */
 void views_follow(struct model *M);
+/* The same for values and graphs that are there since; a group of g was split. */
+void views_split(struct model *M, graph_id g);
 /* The roots of the values of g, of which each is its own before. */
 void views_follow_graph(struct model *M, const struct graph *g);
 
@@ -49,6 +55,8 @@ bool model_varies(const struct model *M);
 void slots_give(struct model *M);
 
 /* ---- sizes.c ---- */
+/* There are more values than `had`. */
+void sizes_grow(struct model *M, size_t had);
 /* What a run knows where a section begins. */
 void sizes_begin(struct model *M, const struct section *s);
 /* Call, which is no kernel's (those make what types say), has made its results: what does a run know now? */
@@ -80,6 +88,7 @@ node_id native_view(struct module *m, node_id group);
 uint32_t calls_named(struct model *M, uint32_t kind, char **text);
 
 /* ---- kernels.c ---- */
-/* Lowers and schedules Fused node n, and appends its call; its kernel too, if there is no equal one. */
-void call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces);
+/* Lowers and schedules Fused node n, and appends its call; its kernel too, if there is no equal one. False: there is no kernel for all
+ * of it, nor a function; its nodes may have some. Then no call is added. */
+bool call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces);
 #endif

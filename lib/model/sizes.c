@@ -106,6 +106,16 @@ void sizes_begin(struct model *M, const struct section *s)
 	take_all(M, SIZE_INPUT);
 }
 
+void sizes_grow(struct model *M, size_t had)
+{
+	struct sizes *x = &M->sizes;
+
+	if (!x->open)
+		return;
+	x->open = xrealloc(x->open, M->m->values.n * sizeof *x->open);
+	memset(x->open + had, 0, (M->m->values.n - had) * sizeof *x->open);
+}
+
 void sizes_take(struct model *M, uint32_t call)
 {
 	const struct node *n = node(M->m, M->calls.a[call].node);

@@ -138,4 +138,27 @@ for e in 4000000 2000000000; do
 	[ $? = 65 ] && [ "$(wc -l <err)" = 1 ]
 	ok $? "$e times $e: 65"
 done
+# A group of which not all has a kernel: its nodes are steps of their own.
+cat >parts.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+symbol m 0 inf
+graph main {
+  input x: f32[n,4]
+  input y: f32[m,4]
+  c = Concat(x, y) {axis=1} "c"
+  z = Tanh(c) "z"
+  output z = z
+}
+END
+built parts
+ok $? "a group of which not all has a kernel"
+ge-plan -q --no-fallback parts.g -o whole.g && [ -s whole.g ]
+ok $? "none of its parts is on the slow path"
+same_run parts --set n=3,m=3
+ok $? "operands of one size"
+run-dev parts.so --set n=3,m=2 -o y.npz 2>err
+[ $? = 65 ] && grep -q 'step c: operand 1 has another extent at axis 0' err && [ "$(wc -l <err)" = 1 ]
+ok $? "operands that do not fit"
 done_testing
