@@ -279,6 +279,8 @@ static const char *shape_tfidf(struct infer *I)
 	const char *why = tfidf_read(&call, I->in[0].dtype == DT_STR ? "pool_strings" : "pool_int64s", &g);
 	dim *d = rule_dims(I, rank < 0 ? 0 : rank);
 
+	if (I->in[0].dtype && I->in[0].dtype != DT_STR && I->in[0].dtype != DT_I32 && I->in[0].dtype != DT_I64)
+		return rule_why(I, "operand 0 is %s, neither str nor i32 nor i64", dtype_name(I->in[0].dtype));
 	if (rank == 0 || rank > 2)
 		return rule_why(I, "operand 0 has %d axes, not 1 or 2", rank);
 	if (rank == 2)

@@ -14,9 +14,9 @@ enum { OPERANDS = 8, HELD = 64 };
 
 struct call {
 	struct native n;
-	struct native_tensor in[OPERANDS], out[2];
+	struct native_tensor in[OPERANDS], out[3];
 	struct native_attr attr[16];
-	int64_t dims[OPERANDS + 2][8];
+	int64_t dims[OPERANDS + 3][8];
 	void *held[HELD];
 	int nheld;
 };
@@ -641,6 +641,32 @@ static void test_resize(const char *mode, int64_t size, bool good)
 	call_free(c);
 }
 
+/* An LSTM of one unit over 3 steps of 2 sequences, the second of len steps: weights are 0, so that its cell is halved each step. */
+static void test_lstm(int64_t len, bool good)
+{
+	struct call *c = call_new(3);
+	float *x = operand(c, NATIVE_F32, DIMS(3, 2, 1));
+	bool halved = true;
+
+	memset(x, 0, 6 * sizeof *x);
+	memset(operand(c, NATIVE_F32, DIMS(1, 4, 1)), 0, 16);
+	memset(operand(c, NATIVE_F32, DIMS(1, 4, 1)), 0, 16);
+	c->n.nin++;
+	int32_t *lens = operand(c, NATIVE_I32, DIMS(2));
+	lens[0] = 3;
+	lens[1] = (int32_t)len;
+	memset(operand(c, NATIVE_F32, DIMS(1, 2, 1)), 0, 8);
+	float *cell = operand(c, NATIVE_F32, DIMS(1, 2, 1));
+	cell[0] = cell[1] = 1;
+	const char *why = run(c, "LSTM");
+	const float *y = c->out[0].data, *last = c->out[2].data;
+	for (int64_t s = 0; s < 3 && !why; s++)
+		halved &= s < len ? y[2 * s + 1] > 0 : y[2 * s + 1] == 0;
+	ok(good ? !why && halved && last[0] == 0.125f && last[1] == ldexpf(1, -(int)len) : why != NULL, "LSTM, a sequence of %lld steps",
+	   (long long)len);
+	call_free(c);
+}
+
 int main(void)
 {
 	static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
@@ -651,6 +677,8 @@ int main(void)
 	for (int i = 0; i < 4; i++)
 		test_cumulate(i & 1, i >> 1);
 	test_casts();
+	for (int64_t n = -1; n < 5; n++)
+		test_lstm(n, n >= 0 && n < 4);
 	test_misfits();
 	for (int i = 0; i < 8; i++)
 		test_resize(i % 2 ? "nearest" : "linear", (int64_t[]){6, 0, -1, INT64_MAX}[i / 2], i < 4);
