@@ -40,8 +40,10 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	states_find(M);
 	views_follow(M);
 	M->shaped = model_varies(M);
-	if (sketch)
+	if (sketch) {
+		states_order(M);
 		strips_choose(M, t);
+	}
 	for (size_t s = 0; s < M->sections.n; s++)
 		add_calls(M, &M->sections.a[s], t, traces);
 	strips_find(M);

@@ -31,6 +31,8 @@ void sections_find(struct model *M);
 /* ---- state.c ---- */
 /* Fills states: the aliases that the module names. What is no input, no output, or not of one type: die(65). */
 void states_find(struct model *M);
+/* Moves nodes of the main graph so that a state is read before it is written, where that can be. Needs root. */
+void states_order(struct model *M);
 
 /* ---- control.c ---- */
 /* The control operator that Fused node n has alone in its group, if each of its bodies can be run as steps; else 0. */

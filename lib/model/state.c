@@ -99,6 +99,77 @@ void states_find(struct model *M)
 	}
 }
 
+/* ---- order ---- */
+
+static bool reads_root(const struct model *M, node_id id, val_id r)
+{
+	const struct node *n = node(M->m, id);
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && M->root[n->in[i]] == r)
+			return true;
+	return false;
+}
+
+/* Nodes w .. last of the main graph: those that need the first one go behind the others. False: one that needs it reads `in`; nothing is
+ * moved. */
+static bool move_behind(struct model *M, size_t w, size_t last, val_id in)
+{
+	struct module *m = M->m;
+	struct graph *g = graph(m, m->main);
+	bool *needs = xcalloc(m->values.n, sizeof *needs), good = true;
+	VEC(node_id) first = {0}, second = {0};
+
+	for (size_t i = w; i <= last; i++) {
+		const struct node *n = node(m, g->nodes.a[i]);
+		bool moved = i == w;
+		for (uint32_t k = 0; k < n->nin; k++)
+			moved |= n->in[k] && needs[n->in[k]];
+		for (uint32_t k = 0; k < n->nout && moved; k++)
+			needs[n->out[k]] = n->out[k] != 0;
+		good &= i == w || !moved || !reads_root(M, g->nodes.a[i], in);
+		if (moved)
+			vec_push(&second, g->nodes.a[i]);
+		else
+			vec_push(&first, g->nodes.a[i]);
+	}
+	for (size_t i = 0; i < first.n && good; i++)
+		g->nodes.a[w + i] = first.a[i];
+	for (size_t i = 0; i < second.n && good; i++)
+		g->nodes.a[w + first.n + i] = second.a[i];
+	vec_free(&first);
+	vec_free(&second);
+	free(needs);
+	return good;
+}
+
+/* The node that makes the next state goes behind the last that reads the state, if it can. False: nothing is moved. */
+static bool order_state(struct model *M, const struct state *s)
+{
+	struct module *m = M->m;
+	const struct graph *g = graph(m, m->main);
+	val_id in = g->in.a[s->in], r = M->root[g->out.a[s->out]];
+	size_t w = 0, last = 0;
+
+	while (w < g->nodes.n && g->nodes.a[w] != val(m, r)->def)
+		w++;
+	for (size_t i = w + 1; i < g->nodes.n; i++)
+		if (reads_root(M, g->nodes.a[i], in))
+			last = i;
+	return last > w && move_behind(M, w, last, in);
+}
+
+void states_order(struct model *M)
+{
+	bool moved = M->states.n > 0;
+
+	for (size_t round = 0; round < M->states.n && moved; round++) {
+		moved = false;
+		for (size_t i = 0; i < M->states.n; i++)
+			moved |= order_state(M, &M->states.a[i]);
+	}
+}
+
 /* ---- in place ---- */
 
 /* How often step c reads the bytes of value r. */
