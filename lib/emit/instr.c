@@ -26,8 +26,8 @@ static const char *filled_in(struct emit *e, const struct instr_use *u, const ch
 		case 'a': by = address(e, lex(e->p, u->read[0])->buf, u->at[0]); break;
 		case 'b': by = address(e, lex(e->p, u->read[1])->buf, u->at[1]); break;
 		case 'v': by = accumulator; break;
-		case 's': by = text(e, "%ld", (long)u->out_step[0]); break;
-		case 't': by = text(e, "%ld", (long)u->step[0][1]); break;
+		case 's': by = poly_text(e, u->out_step[0]); break;
+		case 't': by = poly_text(e, u->step[0][1]); break;
 		case 'm': by = poly_text(e, u->extent[0]); break;
 		case 'n': by = poly_text(e, u->extent[1]); break;
 		case 'f': by = poly_text(e, u->filled == POLY_UNKNOWN ? u->extent[inner] : u->filled); break;

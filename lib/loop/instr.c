@@ -183,7 +183,7 @@ static const char *match_fill(struct match *m, ex_id *body)
 }
 
 /* Offset and steps of an access. */
-static const char *match_access(struct match *m, buf_id b, const poly *index, const struct instr_operand *o, poly *at, int64_t *step)
+static const char *match_access(struct match *m, buf_id b, const poly *index, const struct instr_operand *o, poly *at, poly *step)
 {
 	struct loop_prog *p = m->p;
 	const char *name = sym_str(lbuf(p, b)->name);
@@ -196,10 +196,11 @@ static const char *match_access(struct match *m, buf_id b, const poly *index, co
 		poly rest;
 		int64_t lo, hi;
 		poly_range(p->P, m->use->extent[i], &lo, &hi);
-		if (!poly_linear_in(p->P, off, l->var, &step[i], &rest))
+		if (!poly_linear_part(p->P, off, l->var, &step[i], &rest) || !prog_fixed(p, step[i]))
 			return whynot(p, "the step of %s in %s varies", name, sym_str(l->name));
-		if (o->step[i] != STEP_ANY && step[i] != o->step[i] && hi > 1)
-			return whynot(p, "the step of %s in %s is %ld, not %ld", name, sym_str(l->name), (long)step[i], (long)o->step[i]);
+		if (o->step[i] != STEP_ANY && step[i] != poly_const(p->P, o->step[i]) && hi > 1)
+			return whynot(p, "the step of %s in %s is %s, not %ld", name, sym_str(l->name), poly_str(p->P, step[i], &p->arena),
+				      (long)o->step[i]);
 		off = rest;
 	}
 	*at = off;

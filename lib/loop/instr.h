@@ -20,7 +20,7 @@ struct instr_use {
 	int nread;
 	ex_id read[INSTR_READS];
 	poly at[INSTR_READS], out; /* offsets of the first elements */
-	int64_t step[INSTR_READS][INSTR_LOOPS], out_step[INSTR_LOOPS];
+	poly step[INSTR_READS][INSTR_LOOPS], out_step[INSTR_LOOPS]; /* the same in each step */
 	poly filled; /* steps of the innermost loop in which a is read; unknown: all */
 	bool whole;  /* all steps, no fill: else it needs the row's part text */
 };

@@ -314,8 +314,7 @@ static poly bound(struct bounding *b, poly e, bool upper)
 	return sum;
 }
 
-/* e = coef * v + rest, where coef may have other variables. False: v occurs in another way. */
-static bool linear_part(struct polys *P, poly e, poly_var v, poly *coef, poly *rest)
+bool poly_linear_part(struct polys *P, poly e, poly_var v, poly *coef, poly *rest)
 {
 	*coef = poly_const(P, 0);
 	*rest = e;
@@ -365,7 +364,7 @@ static poly bound_loop(struct loop_prog *p, poly e, nest_id l, bool upper)
 
 	if (!poly_uses(P, e, n.var) && !(n.len && poly_uses(P, e, n.len)))
 		return e;
-	if (!linear_part(P, e, n.var, &c, &rest))
+	if (!poly_linear_part(P, e, n.var, &c, &rest))
 		return POLY_UNKNOWN;
 	int s = sign_of(P, c);
 	if (c != zero && !s)
@@ -375,7 +374,7 @@ static poly bound_loop(struct loop_prog *p, poly e, nest_id l, bool upper)
 		poly last = poly_addc(P, n.extent, -1);
 		return c == zero ? rest : poly_add(P, rest, poly_mul(P, c, most ? last : zero));
 	}
-	if (!linear_part(P, rest, n.len, &d, &rest))
+	if (!poly_linear_part(P, rest, n.len, &d, &rest))
 		return POLY_UNKNOWN;
 	int t = sign_of(P, d);
 	if (d != zero && !t)

@@ -99,4 +99,6 @@ ex_id ex_find(struct loop_prog *p, ex_id e, bool (*f)(struct loop_prog *p, ex_id
 ex_id ex_new(struct loop_prog *p, struct ex e);
 /* ex_subst that also renames buffers: every read of from[i] becomes a read of to[i]. */
 ex_id ex_rebuf(struct loop_prog *p, ex_id e, int n, const buf_id *from, const buf_id *to);
+/* e = coef * v + rest, where coef may have other variables. False: v occurs in another way. */
+bool poly_linear_part(struct polys *P, poly e, poly_var v, poly *coef, poly *rest);
 #endif
