@@ -45,6 +45,7 @@ struct loop_buf {
 	int rank;
 	int64_t shape[LOOP_RANK_MAX]; /* logical; where it varies (dim), the most it can be */
 	poly dim[LOOP_RANK_MAX];      /* in the program's parameters, POLY_UNKNOWN: shape */
+	uint32_t varies; /* of a program for some sizes of many: bit d says that dim d has others at other sizes (for schedules) */
 	struct layout layout;
 	/* After loop_legalize, for scratch, stack and register: only a window is kept. Element i lives at
 	 * i - base (polynomials in the loops around alloc), the window is extent[] large. */

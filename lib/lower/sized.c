@@ -401,6 +401,14 @@ static const char *join(struct group *g, node_id id, const struct target *t, int
 	return why;
 }
 
+/* Says in p, the program for single sizes, which dims q has many sizes of. */
+static void mark_varying(struct loop_prog *p, struct loop_prog *q)
+{
+	for (buf_id b = 1; b < p->bufs.n && b < q->bufs.n; b++)
+		for (int d = 0; d < lbuf(p, b)->rank; d++)
+			lbuf(p, b)->varies |= (uint32_t)(lbuf(q, b)->dim[d] != POLY_UNKNOWN) << d;
+}
+
 static void lower_points(struct group *g, node_id n, const struct target *t, const char *algo, struct sized *s, const char **why)
 {
 	int64_t at[POINTS + 1][LOOP_PARAMS_MAX] = {{0}};
@@ -429,6 +437,7 @@ static void lower_points(struct group *g, node_id n, const struct target *t, con
 	if (s->low.prog) {
 		s->low.cval = arena_copy(&s->low.prog->arena, s->low.cval, (size_t)s->low.nconst * sizeof *s->low.cval);
 		s->usual = p[USUAL];
+		mark_varying(s->usual, s->low.prog);
 		p[USUAL] = NULL;
 	}
 	for (int i = 0; i <= POINTS; i++)

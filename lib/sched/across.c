@@ -26,24 +26,47 @@ static const char *join_lines(struct schedule *r, stage_id s, int o, int w, int6
 	return sched_name(r, "%s*%s", axis_loop(r, s, h, ""), sym_str(t->axis[w].name));
 }
 
-/* Squares along a line get one size if possible: then all are one function. */
+/* Has the axis of a copy other extents at other sizes? */
+static bool axis_varies(struct loop_prog *p, stage_id s, int a)
+{
+	ex_id read[READS_MAX];
+	bool yes = lbuf(p, lstage(p, s)->out)->varies >> a & 1;
+
+	for (int i = 0, n = stage_all_reads(p, s, read); i < n; i++)
+		for (int d = 0; d < lex(p, read[i])->n; d++)
+			yes |= lex(p, read[i])->index[d] == stage_axis(p, s, a) && lbuf(p, lex(p, read[i])->buf)->varies >> d & 1;
+	return yes;
+}
+
+/* The greatest power of two below n, lanes at most. */
+static int64_t part_of_lanes(const struct schedule *r, int64_t n)
+{
+	int64_t side = r->lanes;
+
+	while (side >= n && side > 1)
+		side /= 2;
+	return side;
+}
+
+/* Squares along a line get one size if possible: then all are one function. An axis that varies may be longer than a square is. */
 void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool join)
 {
 	const int axis[2] = {from ? o : w, from ? w : o};
 	const char *square[2], *lines = NULL;
 	struct words order = {0};
 	int64_t along = axis_steps(r, s, w);
+	bool varies = axis_varies(r->p, s, w);
 
-	if (join)
+	if (join && !varies)
 		lines = join_lines(r, s, o, w, &along);
 	for (int i = 0; i < lstage(r->p, s)->nspatial; i++)
 		if (i != o && i != w && !(lines && i == w - 1))
 			words_add(&order, axis_loop(r, s, i, ""));
 	for (int k = 0; k < 2; k++) {
 		int64_t n = axis[k] == o ? axis_steps(r, s, o) : along, squares = (n + r->lanes - 1) / r->lanes;
-		int64_t side = axis[k] == o || lines ? r->lanes : (n + squares - 1) / squares;
+		int64_t side = axis[k] == o || lines ? r->lanes : varies ? part_of_lanes(r, n) : (n + squares - 1) / squares;
 		square[k] = axis[k] == w && lines ? lines : axis_loop(r, s, axis[k], "");
-		if (squares > 1 && sched_try(r, PRIM_SPLIT, square[k], trace_number(side), "tail=peel")) {
+		if (n > side && sched_try(r, PRIM_SPLIT, square[k], trace_number(side), "tail=peel")) {
 			words_add(&order, loop_part(r, square[k], 0));
 			square[k] = loop_part(r, square[k], 1);
 		}
