@@ -15,10 +15,12 @@ enum { POINTS = 5, USUAL = POINTS, SIZES_MAX = 32 };
 struct group {
 	struct module *m;
 	VEC(val_id) v;
-	VEC(dim *) dims; /* as they are */
+	VEC(dim *) dims;     /* where the group has a result with elements */
+	VEC(dim *) declared; /* as they are */
 	int n;
 	int64_t scale; /* sizes are about so many times larger, so that none of the group is 1 */
 	poly_var symbol[LOOP_PARAMS_MAX];
+	int64_t least[LOOP_PARAMS_MAX]; /* value of each symbol with which the group has a result with elements; 0: not known */
 	const char *why;
 };
 
@@ -51,7 +53,8 @@ static void add_value(struct group *g, val_id v)
 		return;
 	}
 	vec_push(&g->v, v);
-	vec_push(&g->dims, t->dims);
+	vec_push(&g->dims, arena_copy(&g->m->arena, t->dims, (size_t)t->rank * sizeof *t->dims));
+	vec_push(&g->declared, t->dims);
 	for (int d = 0; d < t->rank && !g->why; d++)
 		if (t->dims[d] == POLY_UNKNOWN)
 			g->why = arena_printf(&g->m->arena, "a size of %s has no formula", sym_str(val(g->m, v)->name));
@@ -62,6 +65,23 @@ static void add_value(struct group *g, val_id v)
 static int by_name(const void *x, const void *y, void *P)
 {
 	return strcmp(sym_str(poly_var_name(P, *(const poly_var *)x)), sym_str(poly_var_name(P, *(const poly_var *)y)));
+}
+
+/* What is known where the result has elements. A group of several may have one with elements and one without. */
+static void settle_dims(struct group *g, const struct graph *body)
+{
+	const struct type *t = body->out.n == 1 ? &val(g->m, body->out.a[0])->type : NULL;
+	dim *d = t ? arena_copy(&g->m->arena, t->dims, (size_t)t->rank * sizeof *d) : NULL;
+
+	for (size_t i = 0; i < g->v.n && t; i++)
+		sized_settle(g->m->dims, val(g->m, g->v.a[i])->type.rank, g->dims.a[i], t->rank, t->dims);
+	if (t)
+		sized_settle(g->m->dims, t->rank, d, t->rank, t->dims);
+	for (int i = 0; t && i < t->rank; i++)
+		for (int k = 0; k < g->n; k++) {
+			int64_t least = sized_least(g->m->dims, d[i], g->symbol[k]);
+			g->least[k] = least > g->least[k] ? least : g->least[k];
+		}
 }
 
 static struct group group_of(struct module *m, node_id n)
@@ -76,6 +96,8 @@ static struct group group_of(struct module *m, node_id n)
 			add_value(&g, node(m, body->nodes.a[i])->out[k]);
 	if (g.n)
 		qsort_r(g.symbol, (size_t)g.n, sizeof *g.symbol, by_name, m->dims);
+	if (!g.why)
+		settle_dims(&g, body);
 	return g;
 }
 
@@ -83,6 +105,7 @@ static void group_release(struct group *g)
 {
 	vec_free(&g->v);
 	vec_free(&g->dims);
+	vec_free(&g->declared);
 }
 
 /* ---- sizes ---- */
@@ -104,6 +127,7 @@ static int64_t values_of(const struct group *g, int k, int64_t *lo, int64_t *hi)
 	int64_t step = poly_var_divisor(g->m->dims, g->symbol[k]);
 
 	poly_var_range(g->m->dims, g->symbol[k], lo, hi);
+	*lo = *lo < g->least[k] ? g->least[k] : *lo;
 	*lo = *lo < 0 ? 0 : (*lo + step - 1) / step * step;
 	*hi = *hi == POLY_INF ? INT64_MAX : *hi / step * step;
 	return step;
@@ -238,10 +262,10 @@ static void set_types(struct group *g, const int64_t *size)
 		by[k] = poly_const(P, size[k]);
 	for (size_t i = 0; i < g->v.n; i++) {
 		struct type *t = &val(g->m, g->v.a[i])->type;
-		t->dims = g->dims.a[i];
+		t->dims = g->declared.a[i];
 		if (!size || !t->rank)
 			continue;
-		t->dims = arena_copy(&g->m->arena, t->dims, (size_t)t->rank * sizeof *t->dims);
+		t->dims = arena_copy(&g->m->arena, g->dims.a[i], (size_t)t->rank * sizeof *t->dims);
 		for (int d = 0; d < t->rank; d++)
 			t->dims[d] = poly_subst_many(P, t->dims[d], g->n, g->symbol, by);
 	}
@@ -288,6 +312,7 @@ static struct loop_prog *unify(const struct group *g, int n, struct loop_prog *c
 	for (int k = 0; k < g->n; k++) {
 		int64_t lo, hi;
 		poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
+		lo = lo < g->least[k] ? g->least[k] : lo;
 		prog_param(q, poly_var_name(g->m->dims, g->symbol[k]), lo < 0 ? 0 : lo, hi, poly_var_divisor(g->m->dims, g->symbol[k]));
 	}
 	*why = prog_unify(q, n, p, at, forms_of(g, q, form, SIZES_MAX), form);

@@ -5,6 +5,7 @@
 #include "lower/lower.h"
 
 struct sized {
+	/* Of a group with one result: right only where the result has elements; else there is nothing to run. */
 	struct lowered low;      /* prog->params: the symbols that kernels take, in that order; started */
 	struct loop_prog *usual; /* the group for sizes that are usual: to schedule, and what records of timings are of; started */
 };

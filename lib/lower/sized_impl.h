@@ -6,4 +6,8 @@
 /* Are the results of q, for the values of its parameters, those of p, the program for these sizes? Of random operands; constants are q's.
  * true also where that cannot be compared: the constants are others, or too much is to be computed. */
 bool sized_agrees(struct module *m, const struct lowered *q, const struct lowered *p);
+/* Puts into each of n sizes what branches in them are wherever all sizes of a result are 1 or more (sized_branch.c). */
+void sized_settle(struct polys *P, int n, poly *e, int nresult, const dim *result);
+/* The least value of a symbol with which e can be 1 or more, as far as intervals tell. */
+int64_t sized_least(struct polys *P, poly e, poly_var symbol);
 #endif

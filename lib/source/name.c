@@ -32,7 +32,7 @@ static bool is_word(const char *s)
 		"state_take", "table_load", "table_reset", "table_save", "HONE_STATE_FILE_H", "NUM_STATES", "STATE_ALIGN", "STATE_BYTES", "STATE_HEAD",
 		"STATE_MAGIC", "STATE_VERSION", "hone_state",
 		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "shape_bytes", "TENSOR", "copy_apart", "table", "table_close", "table_open", "table_preset", "table_run",
-		"size_check", "size_floor", "size_learn", "size_least", "size_most", "size_plus", "size_refuse", "size_result", "size_settle", "size_times",
+		"size_check", "size_floor", "size_learn", "size_least", "size_most", "size_plus", "size_refuse", "size_any", "size_result", "size_settle", "size_times",
 		"size_work",
 		"table_run_timed", "table_verify", "team_claim", "team_close", "team_forked", "team_forks", "team_is_here", "team_main", "team_open", "team_pause", "team_run", "team_share",
 		"team_size", "team_start_round", "team_wait", "team_watch", "team_worker", "weights_digest", "weights_head", "weights_sum", "ARENA_BYTES",

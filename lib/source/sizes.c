@@ -150,6 +150,20 @@ static poly_var *symbols_of(struct emission *e, const struct call *x)
 	return symbol;
 }
 
+/* Opens what is done if a result has elements. */
+static void put_any_elements(struct emission *e, FILE *f, const struct node *n)
+{
+	fprintf(f, "\tif (");
+	for (uint32_t i = 0; i < n->nout; i++) {
+		fprintf(f, i ? " || " : "");
+		if (value_varies(e->M->m, n->out[i]))
+			fprintf(f, "size_any(&m->slot[%" PRIu32 "].v)", value_home(e->M, n->out[i]).index);
+		else
+			fprintf(f, "%d", value_bytes(e->M->m, n->out[i]) > 0);
+	}
+	fprintf(f, ") {\n");
+}
+
 void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
@@ -158,11 +172,6 @@ void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 	const poly_var *symbol = symbols_of(e, x);
 
 	fprintf(f, "\t{\n\tint large = 0;\n");
-	for (size_t i = 0; i < k->least.n; i++) {
-		fprintf(f, "\tif (");
-		put_poly(f, k->prog->P, k->least.a[i], symbol);
-		fprintf(f, " < 0)\n\t\treturn size_refuse(%" PRIu32 ");\n", c);
-	}
 	for (uint32_t i = 0; i < n->nout; i++) {
 		const struct type *t = &val(e->M->m, n->out[i])->type;
 		if (!value_varies(e->M->m, n->out[i]))
@@ -171,6 +180,12 @@ void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 			(int)t->dtype, t->rank);
 		put_shape(e, f, n->out[i]);
 		fprintf(f, ", &large))\n\t\treturn -1;\n");
+	}
+	put_any_elements(e, f, n);
+	for (size_t i = 0; i < k->least.n; i++) {
+		fprintf(f, "\tif (");
+		put_poly(f, k->prog->P, k->least.a[i], symbol);
+		fprintf(f, " < 0)\n\t\treturn size_refuse(%" PRIu32 ");\n", c);
 	}
 	if (call_workspace_varies(e->M, x)) {
 		fprintf(f, "\tif (size_work(%" PRIu32 ", m, ", c);

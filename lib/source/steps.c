@@ -81,7 +81,7 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 		fprintf(f, "NULL");
 	fprintf(f, !emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ");\n" : side_by_side(e, x) ? ", NULL);\n" : ", m->team);\n");
 	if (sized)
-		fprintf(f, "\t}\n");
+		fprintf(f, "\t}\n\t}\n");
 }
 
 void put_value(struct emission *e, FILE *f, val_id v)

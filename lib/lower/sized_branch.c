@@ -1,0 +1,122 @@
+/* Sizes with branches, min(a, b) and max(a, b), where a result has elements: a branch that would leave it none is not taken. */
+#include "lower/sized_impl.h"
+#include <stdlib.h>
+#include "common/memory.h"
+
+enum { BRANCHES_MAX = 16 /* of one size */ };
+
+static poly with_atom(struct polys *P, poly e, uint32_t id, poly by);
+
+static poly atom_with(struct polys *P, uint32_t x, uint32_t id, poly by)
+{
+	struct poly_atom a = *poly_atom(P, x);
+
+	if (x == id)
+		return by;
+	switch (a.kind) {
+	case POLY_VAR: return poly_of(P, a.var);
+	case POLY_FLOOR: return poly_floordiv(P, with_atom(P, a.a, id, by), a.c);
+	case POLY_MIN: return poly_min(P, with_atom(P, a.a, id, by), with_atom(P, a.b, id, by));
+	case POLY_MAX: break;
+	}
+	return poly_max(P, with_atom(P, a.a, id, by), with_atom(P, a.b, id, by));
+}
+
+/* e with `by` in the place of an atom, inside others too. */
+static poly with_atom(struct polys *P, poly e, uint32_t id, poly by)
+{
+	poly sum = poly_const(P, 0);
+
+	for (int i = 0, n = poly_nterms(P, e), natoms; i < n; i++) {
+		const uint32_t *atom;
+		poly t = poly_const(P, poly_term(P, e, i, &natoms, &atom));
+		for (int k = 0; k < natoms; k++) {
+			poly_term(P, e, i, &natoms, &atom); /* where atoms are may have changed */
+			t = poly_mul(P, t, atom_with(P, atom[k], id, by));
+		}
+		sum = poly_add(P, sum, t);
+	}
+	return sum;
+}
+
+/* What the branch that is atom id is, wherever e >= 1. POLY_UNKNOWN: one or the other. */
+static poly taken(struct polys *P, poly e, uint32_t id)
+{
+	struct poly_atom a = *poly_atom(P, id);
+	int64_t lo, hi;
+
+	poly_range(P, with_atom(P, e, id, a.a), &lo, &hi);
+	if (hi <= 0)
+		return a.b;
+	poly_range(P, with_atom(P, e, id, a.b), &lo, &hi);
+	return hi <= 0 ? a.a : POLY_UNKNOWN;
+}
+
+/* A branch in e that is known wherever most >= 1; 0: none. */
+static uint32_t known_branch(struct polys *P, poly e, poly most, poly *by)
+{
+	uint32_t found = 0;
+
+	for (int i = 0; i < poly_nterms(P, e) && !found; i++) {
+		int n;
+		const uint32_t *atom;
+		poly_term(P, e, i, &n, &atom);
+		for (int k = 0; k < n && !found; k++) {
+			poly_term(P, e, i, &n, &atom);
+			uint32_t id = atom[k];
+			struct poly_atom a = *poly_atom(P, id);
+			if (a.kind == POLY_FLOOR)
+				found = known_branch(P, a.a, most, by);
+			else if (a.kind != POLY_VAR && (*by = taken(P, most, id)) != POLY_UNKNOWN)
+				found = id;
+		}
+	}
+	return found;
+}
+
+void sized_settle(struct polys *P, int n, poly *e, int nresult, const dim *result)
+{
+	for (int d = 0; d < nresult; d++) {
+		poly size = result[d], by;
+		uint32_t id;
+		for (int k = 0; k < BRANCHES_MAX && (id = known_branch(P, size, size, &by)); k++) {
+			size = with_atom(P, size, id, by);
+			for (int i = 0; i < n; i++)
+				e[i] = with_atom(P, e[i], id, by);
+		}
+	}
+}
+
+/* Can e be 1 or more where the symbol, whose highest value hi[symbol] is, is at most `most`? */
+static bool positive(struct polys *P, poly e, poly_var symbol, int64_t most, const int64_t *lo, int64_t *hi)
+{
+	int64_t low, high, was = hi[symbol];
+
+	hi[symbol] = most;
+	poly_range_in(P, e, lo, hi, &low, &high);
+	hi[symbol] = was;
+	return high >= 1;
+}
+
+int64_t sized_least(struct polys *P, poly e, poly_var symbol)
+{
+	enum { LEAST_MAX = 1 << 20 };
+	size_t n = poly_nvars(P) + 1;
+	int64_t *lo = xcalloc(n, sizeof *lo), *hi = xcalloc(n, sizeof *hi);
+
+	for (poly_var v = 1; v < n; v++)
+		poly_var_range(P, v, &lo[v], &hi[v]);
+	int64_t no = lo[symbol] - 1, yes = hi[symbol] < LEAST_MAX ? hi[symbol] : LEAST_MAX; /* greatest without, least with an element */
+	if (!poly_uses(P, e, symbol) || no < -1 || yes <= no || !positive(P, e, symbol, yes, lo, hi))
+		yes = 0;
+	while (yes - no > 1) {
+		int64_t most = no + (yes - no) / 2;
+		if (positive(P, e, symbol, most, lo, hi))
+			yes = most;
+		else
+			no = most;
+	}
+	free(lo);
+	free(hi);
+	return yes;
+}
