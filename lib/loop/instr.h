@@ -19,10 +19,10 @@ struct instr_use {
 	poly extent[INSTR_LOOPS];
 	int nread;
 	ex_id read[INSTR_READS];
-	poly at[INSTR_READS], out; /* offsets of the first elements */
+	poly at[INSTR_READS], out;                                  /* offsets of the first elements */
 	poly step[INSTR_READS][INSTR_LOOPS], out_step[INSTR_LOOPS]; /* the same in each step */
-	poly filled; /* steps of the innermost loop in which a is read; unknown: all */
-	bool whole;  /* all steps, no fill: else it needs the row's part text */
+	poly filled;                                                /* steps of the innermost loop in which a is read; unknown: all */
+	bool whole;                                                 /* all steps, no fill: else it needs the row's part text */
 };
 /* NULL, or why the nest under loop is no such instruction. Variables v[0..n) stand for by[0..n) (unrolled loops). Loops
  * may be shorter than the row's; if its text needs all of them, use->whole says whether it can be used. */
