@@ -1,8 +1,18 @@
 /* TypeProto and AttributeProto. */
+#include <ctype.h>
 #include <string.h>
 #include "onnx/attribute.h"
 #include "onnx/import.h"
 #include "onnx/names.h"
+
+/* Paddle calls every size that it does not know "?": no name, though equal ones would be equal sizes. */
+static bool is_name(sym name)
+{
+	for (const char *s = name ? sym_str(name) : ""; *s; s++)
+		if (*s == '_' || isalnum((unsigned char)*s) || (unsigned char)*s >= 0x80)
+			return true;
+	return false;
+}
 
 static struct type tensor_of(struct importer *c, const Onnx__TypeProto__Tensor *p)
 {
@@ -23,7 +33,7 @@ static struct type tensor_of(struct importer *c, const Onnx__TypeProto__Tensor *
 		sym name = import_name(&d->dim_param);
 		if (d->has_dim_value && d->dim_value >= 0)
 			t.dims[i] = poly_const(c->m->dims, d->dim_value);
-		else if (name && !d->has_dim_value)
+		else if (is_name(name) && !d->has_dim_value)
 			t.dims[i] = poly_of(c->m->dims, module_symbol(c->m, name));
 	}
 	return t;

@@ -53,6 +53,7 @@ save("resize-empty-scales", [node("Resize", ["x", "", "e", "s"], ["y"], mode="li
 save("trailing-empty-operand", [node("Clip", ["x", "m", ""], ["y"])], X, Y, [ten("m", F, [], [0.1])])
 save("unused-results", [node("TopK", ["x", "k"], ["v", "n"]), node("Cast", ["n"], ["y"], to=F)], X, Y, [i("k", 2)])
 save("dropout-mask", [node("Dropout", ["x"], ["d", "mask"]), node("Cast", ["mask"], ["c"], to=F), node("Add", ["c", "d"], ["y"])], X, Y)
+save("sizes-unknown", [node("Add", ["x", "x"], ["y"])], [vi("x", ("?", "?"))], [vi("y", ("?", "?"))], feeds={"x": np.ones((2, 3), np.float32)})
 
 # Bodies.
 C = [vi("c", (), B)]
