@@ -179,6 +179,13 @@ static inline int64_t native_ints(struct native *n, int i, const int64_t **v)
 	return copy ? count : -1;
 }
 
+/* The same of a number of any type. */
+static inline double native_get(int type, const void *p, int64_t i);
+static inline double native_real(const struct native *n, int i, double def)
+{
+	return native_has(n, i) && native_count(&n->in[i]) > 0 ? native_get(n->in[i].type, n->in[i].data, 0) : def;
+}
+
 /* An axis in [-rank, rank) made nonnegative; -1: it is not there. */
 static inline int native_axis(int64_t axis, int rank) { return axis < -rank || axis >= rank ? -1 : (int)(axis < 0 ? axis + rank : axis); }
 

@@ -114,15 +114,10 @@ static bool nms_class(struct native *n, const struct nms *s, int64_t image, int6
 	return true;
 }
 
-static double nms_number(const struct native *n, int i, double def)
-{
-	return native_has(n, i) && native_count(&n->in[i]) > 0 ? native_get(n->in[i].type, n->in[i].data, 0) : def;
-}
-
 NATIVE const char *native_NonMaxSuppression(struct native *n)
 {
 	const struct native_tensor *boxes = &n->in[0], *scores = &n->in[1];
-	struct nms s = {.most = native_number(n, 2, 0), .overlap = nms_number(n, 3, 0), .least = nms_number(n, 4, -INFINITY)};
+	struct nms s = {.most = native_number(n, 2, 0), .overlap = native_real(n, 3, 0), .least = native_real(n, 4, -INFINITY)};
 	struct nms_taken t = {0};
 	bool center = native_int(n, "center_point_box") != 0;
 

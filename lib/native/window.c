@@ -9,12 +9,6 @@ static int window_type(const struct native *n)
 	return type > 0 && type <= NATIVE_BF16 && native_is_number((int)type) ? (int)type : 0;
 }
 
-/* Operand i, of one element, as a number. */
-static double window_number(const struct native *n, int i)
-{
-	return native_has(n, i) && native_count(&n->in[i]) > 0 ? native_get(n->in[i].type, n->in[i].data, 0) : NAN;
-}
-
 enum window_kind { WINDOW_HANN, WINDOW_HAMMING, WINDOW_BLACKMAN };
 
 /* Element k of a window whose period is n. */
@@ -32,7 +26,7 @@ static double window_at(enum window_kind kind, int64_t k, double n)
 static const char *window_make(struct native *n, enum window_kind kind)
 {
 	int type = window_type(n);
-	double size = window_number(n, 0);
+	double size = native_real(n, 0, NAN);
 	int64_t count = (int64_t)(size >= 0 && size < 0x1p40 ? size : -1);
 
 	if (!type)
@@ -68,8 +62,8 @@ static void window_band(int type, void *y, int64_t rows, int64_t bands, int64_t 
 NATIVE const char *native_MelWeightMatrix(struct native *n)
 {
 	int type = window_type(n);
-	double bands = window_number(n, 0), length = window_number(n, 1), rate = window_number(n, 2);
-	double low = window_mel(window_number(n, 3)), high = window_mel(window_number(n, 4)), step = (high - low) / (bands + 2);
+	double bands = native_real(n, 0, NAN), length = native_real(n, 1, NAN), rate = native_real(n, 2, NAN);
+	double low = window_mel(native_real(n, 3, NAN)), high = window_mel(native_real(n, 4, NAN)), step = (high - low) / (bands + 2);
 	int64_t dims[2];
 	size_t bytes;
 

@@ -15,7 +15,7 @@ options=''
 for word; do
 	case $word in "$source" | "$object") ;; *) options="$options $word" ;; esac
 done
-key=$({ echo "${CACHED_CC:-gcc}$options"; cat -- "$source"; } | sha256sum | cut -c 1-32)
+key=$({ echo "${CACHED_CC:-gcc}$options"; "${CACHED_CC:-gcc}" --version | head -n 1; cat -- "$source"; } | sha256sum | cut -c 1-32)
 kept=$CACHED_OBJECTS/$key.o
 if [ ! -e "$kept" ]; then
 	"${CACHED_CC:-gcc}" "$@" || exit
