@@ -182,15 +182,27 @@ static int64_t meeting(const struct choice *c, int64_t a, int64_t b)
 	return a;
 }
 
+/* The meeting of the ways through readers of step k. A step that only makes an output leads nowhere: it counts only if all do. */
+static int64_t meeting_of_readers(const struct choice *c, int64_t k)
+{
+	int64_t at = -1;
+
+	for (int all = 0; all < 2 && at < 0; all++)
+		for (size_t i = 0; i < c->read_by[k].n; i++) {
+			uint32_t r = c->read_by[k].a[i];
+			if (all || c->read_by[r].n)
+				at = at < 0 ? r : meeting(c, at, r);
+		}
+	return at;
+}
+
 static void find_meetings(struct choice *c)
 {
 	for (int64_t k = (int64_t)c->n - 1; k >= -1; k--) {
-		int64_t at = -1;
+		int64_t at = k < 0 ? -1 : meeting_of_readers(c, k);
 		for (uint32_t d = 0; k < 0 && d < c->n; d++)
 			if (!c->reads[d].n)
 				at = at < 0 ? d : meeting(c, at, d);
-		for (size_t i = 0; k >= 0 && i < c->read_by[k].n; i++)
-			at = at < 0 ? c->read_by[k].a[i] : meeting(c, at, c->read_by[k].a[i]);
 		c->meet[k + 1] = at < 0 ? c->n : at;
 	}
 }

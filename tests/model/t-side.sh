@@ -15,9 +15,11 @@
 		echo "  s$i = Softmax(y$i) {axis=0}"
 		echo "  c$i = ReduceSum(s$i, @axes) {keepdims=0}"
 	done
+	echo '  n = Neg(h0)'
 	echo '  z = Concat(c0, h0, c1) {axis=1}'
 	echo '  output z = z'
 	echo '  output h0 = h0'
+	echo '  output n = n'
 	echo '}'
 } >towers.txt
 ge-load towers.txt | ge-shape -q | ge-fuse -q | ge-layout -q -o t.g
