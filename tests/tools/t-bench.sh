@@ -77,6 +77,7 @@ has onnxruntime && try shapes.py digits "$python" -B bench/shapes.py --no-run ex
 	pass_over shapes.py 'no python with onnxruntime (HONE_PYTHON)'
 has emx_onnx_cgen && try conformance_peer.py test_abs "$python" -B bench/conformance_peer.py -j 1 --sources wheel --out "$out/emx.tsv" test_abs ||
 	pass_over conformance_peer.py 'no python with emx-onnx-cgen (HONE_PYTHON)'
+try gears.py 'of the largest alone' "$python" -B bench/gears.py build examples/digits/digits.onnx "$out/gears" batch=1 batch=2
 pass_over lanes.sh 'it wants two free CPUs, for minutes'
 pass_over open_models.py 'it fetches wheels and exports networks, for minutes'
 pass_over accuracy.py 'it downloads data and trains networks, for minutes'

@@ -32,13 +32,15 @@ size_t rows_choose(size_t n, const double *count, const double *time, size_t k, 
 		}
 	}
 	*cost = INFINITY;
-	for (size_t i = n + 1; i-- > 1;) { /* no row behind the last gear comes */
-		for (size_t g = 1; g <= k; g++)
-			if (best[g * (n + 1) + i] < *cost) {
-				*cost = best[g * (n + 1) + i];
+	for (size_t i = n + 1; i-- > 1;) { /* no row behind the last gear comes; the fewest gears */
+		for (size_t g = 1; g <= k; g++) {
+			double c = best[g * (n + 1) + i];
+			if (c < *cost || (c == *cost && gears && (i < last ? g <= gears : g < gears))) {
+				*cost = c;
 				last = i;
 				gears = g;
 			}
+		}
 		if (count[i - 1] > 0)
 			break;
 	}
