@@ -672,13 +672,23 @@ static void infer_once(struct module *m, struct known **known, bool corrects)
 		*known = k;
 }
 
+/* Narrower ranges of symbols may simplify expressions that were made before. */
+static void infer_bounded(struct module *m, struct known **known, bool corrects)
+{
+	enum { AGAIN_MAX = 3 };
+
+	infer_once(m, known, corrects);
+	for (int i = 0; i < AGAIN_MAX && bounds_found(m); i++)
+		infer_once(m, known, false);
+}
+
 /* Again, with ranks that only readers tell; where those contradict each other, as before. */
 static void infer_all(struct module *m, struct known **known, bool corrects)
 {
 	struct msg_trap trap, *outer = msg_trap;
 	struct type *before;
 
-	infer_once(m, known, corrects);
+	infer_bounded(m, known, corrects);
 	before = ARENA_ARRAY(&m->arena, struct type, m->values.n);
 	for (size_t v = 0; v < m->values.n; v++)
 		before[v] = m->values.a[v].type;
@@ -686,7 +696,7 @@ static void infer_all(struct module *m, struct known **known, bool corrects)
 		return;
 	if (!setjmp(trap.at)) {
 		msg_trap = &trap;
-		infer_once(m, known, false);
+		infer_bounded(m, known, false);
 	} else {
 		for (size_t v = 0; v < m->values.n; v++)
 			m->values.a[v].type = before[v];

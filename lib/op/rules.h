@@ -31,6 +31,8 @@ extern const struct demand demands[OP_COUNT];
 const char *demand_check(struct infer *I); /* NULL, or what is not as demanded */
 /* The only rank that operand i may have, and extents that are known of it, where the operands' types are t; RANK_UNKNOWN: any may be. */
 int demand_shape(struct module *m, const struct node *n, const struct type *t, uint32_t i, dim *dims);
+/* Ranges of symbols without the sizes with which an extent of the main graph would be negative. False: nothing is new. */
+bool bounds_found(struct module *m);
 /* Ranks that no rule knows, as readers demand them (lib/op/ranks.c): they become types of the values. False: there are none. */
 bool ranks_asked(struct module *m);
 

@@ -138,6 +138,30 @@ for e in 4000000 2000000000; do
 	[ $? = 65 ] && [ "$(wc -l <err)" = 1 ]
 	ok $? "$e times $e: 65"
 done
+# Sizes with which an extent would be negative are refused at the door.
+cat >small.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol s 0 inf
+const w = f32[1,1,8] [1, 2, 3, 4, 5, 6, 7, 8]
+const one = i64[1] [1]
+const far = i64[1] [1000000]
+const two = i64[1] [2]
+graph main {
+  input x: f32[1,1,s]
+  c = Conv(x, @w) {kernel_shape=[8] strides=[4]} "c"
+  y = Slice(c, @one, @far, @two) "y"
+  output y = y
+}
+END
+built small && ge-dump small.g | grep -q '^symbol s 4 inf$'
+ok $? "the least size is known"
+same_run small --set s=12 && same_run small --set s=31
+ok $? "sizes that fit"
+run-dev small.so --set s=3 -o y.npz 2>err
+[ $? != 0 ] && [ "$(wc -l <err)" = 1 ]
+ok $? "one that does not"
+
 # A group of which not all has a kernel: its nodes are steps of their own.
 cat >parts.txt <<'END'
 hone-text 1
