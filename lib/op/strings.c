@@ -68,7 +68,13 @@ bool texts_coded(const struct eval *e)
 	return false;
 }
 
-/* All strings among the operands and the empty one, sorted, each once. */
+/* Does the operator compare its elements, so that equal strings must have one number, in their order? */
+static bool compares(const struct node *n)
+{
+	return n->op == OP_Equal || n->op == OP_Unique || n->op == OP_NonZero || strcmp(attr_str(n, "reduction", "none"), "none");
+}
+
+/* The empty string and all strings among the operands; where they are compared sorted, each once. */
 static struct text *all_texts(struct eval *e, size_t *count)
 {
 	size_t n = 1, kept = 0;
@@ -85,6 +91,9 @@ static struct text *all_texts(struct eval *e, size_t *count)
 		memcpy(v + n, texts_of(e->tmp, e->in[i]), sizeof *v * k);
 		n += k;
 	}
+	*count = n;
+	if (!compares(e->n))
+		return v;
 	qsort(v, n, sizeof *v, text_compare);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || !text_equal(v[i], v[kept - 1]))
@@ -93,16 +102,15 @@ static struct text *all_texts(struct eval *e, size_t *count)
 	return v;
 }
 
-static struct tensor *codes_of(struct eval *e, const struct tensor *x, const struct text *all, size_t count)
+/* Numbers of x's strings among all; *next: of the first one, where each has a number of its own. */
+static struct tensor *codes_of(struct eval *e, const struct tensor *x, const struct text *all, size_t count, int64_t *next)
 {
 	struct tensor *y = tensor_new(e->tmp, DT_I64, x->rank, x->dims);
-	struct text *v = texts_of(e->tmp, x);
-	int64_t n = tensor_count(x);
+	int64_t n = tensor_count(x), *code = (int64_t *)y->data;
+	struct text *v = compares(e->n) ? texts_of(e->tmp, x) : NULL;
 
-	for (int64_t i = 0; i < n; i++) {
-		const struct text *at = bsearch(&v[i], all, count, sizeof *all, text_compare);
-		((int64_t *)y->data)[i] = at - all;
-	}
+	for (int64_t i = 0; i < n; i++)
+		code[i] = v ? (const struct text *)bsearch(&v[i], all, count, sizeof *all, text_compare) - all : (*next)++;
 	return y;
 }
 
@@ -112,6 +120,7 @@ const char *eval_coded(struct eval *e, const char *(*eval)(struct eval *))
 	struct eval inner = *e;
 	size_t count;
 	struct text *all = all_texts(e, &count);
+	int64_t next = 1;
 	const char *why;
 
 	inner.in = eval_scratch(e, sizeof *inner.in * e->n->nin);
@@ -120,7 +129,7 @@ const char *eval_coded(struct eval *e, const char *(*eval)(struct eval *))
 	inner.room = NULL;
 	for (uint32_t i = 0; i < e->n->nin; i++) {
 		bool text = e->in[i] && e->in[i]->dtype == DT_STR;
-		inner.in[i] = text ? codes_of(e, e->in[i], all, count) : e->in[i];
+		inner.in[i] = text ? codes_of(e, e->in[i], all, count, &next) : e->in[i];
 	}
 	if ((why = eval(&inner)))
 		return why;
