@@ -151,8 +151,9 @@ static bool add_opaque(struct model *M, node_id n, const char *why)
 
 /* ---- sizes that vary ---- */
 
-/* The operands of a group and its inputs, its results and its outputs are of one type; and a run knows their sizes. NULL, or why not. */
-static const char *sizes_fit(const struct model *M, node_id n)
+/* The operands of a group and its inputs, its results and its outputs are of one type; and a run knows their sizes. NULL, or why not.
+ * dims: what the sizes of the inputs were before sizes_agree. */
+static const char *sizes_fit(const struct model *M, node_id n, dim *const *dims)
 {
 	struct module *m = M->m;
 	const struct node *f = node(m, n);
@@ -165,7 +166,7 @@ static const char *sizes_fit(const struct model *M, node_id n)
 		val_id v = i < f->nin ? f->in[i] : f->out[i - f->nin], inside = i < f->nin ? g->in.a[i] : g->out.a[i - f->nin];
 		const struct type *t = &val(m, v)->type, *u = &val(m, inside)->type;
 		if (t->dtype != u->dtype || t->rank != u->rank ||
-		    (t->rank > 0 && memcmp(t->dims, u->dims, (size_t)t->rank * sizeof *t->dims)))
+		    (t->rank > 0 && memcmp(t->dims, i < f->nin ? dims[i] : u->dims, (size_t)t->rank * sizeof *t->dims)))
 			return "its graph has other types";
 		if (val(m, v)->kind != VAL_CONST)
 			why = sizes_settled(M, v);
@@ -235,16 +236,15 @@ static poly_var *find_params(struct module *m, const struct loop_prog *p)
 	return v;
 }
 
-bool call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces)
+/* dims: as sizes_fit. */
+static bool add_group(struct model *M, node_id n, const struct target *t, const struct given_traces *traces, dim *const *dims)
 {
 	struct module *m = M->m;
 	const char *why = NULL;
-	if (strip_images(m, n) > 1 && !image_apart(m, n, strip_images(m, n), t))
-		model_die_at(m, n, EX_BADDATA, "it does not run image by image; run ge-plan again");
 	if (native_view(m, n))
 		why = "it is a view";
 	else if (node_varies(m, node(m, n)))
-		why = sizes_fit(M, n);
+		why = sizes_fit(M, n, dims);
 	struct sized s = why ? (struct sized){0} : lower_call(M, n, t, NULL, &why);
 
 	if (why)
@@ -269,4 +269,17 @@ bool call_add(struct model *M, node_id n, const struct target *t, const struct g
 	}
 	vec_push(&M->calls, c);
 	return true;
+}
+
+bool call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces)
+{
+	struct module *m = M->m;
+
+	if (strip_images(m, n) > 1 && !image_apart(m, n, strip_images(m, n), t))
+		model_die_at(m, n, EX_BADDATA, "it does not run image by image; run ge-plan again");
+	dim **old = node_varies(m, node(m, n)) ? sizes_agree(M, n) : NULL;
+	bool added = add_group(M, n, t, traces, old);
+	if (old)
+		sizes_disagree(M, n, old);
+	return added;
 }

@@ -73,10 +73,19 @@ struct size_fact {
 	poly rest;
 };
 
+/* Two sizes that a kernel takes for one. */
+struct size_same {
+	uint32_t call;
+	val_id v; /* the size of this operand's axis */
+	int axis;
+	poly is; /* must be this */
+};
+
 struct sizes {
-	uint8_t *known; /* symbol -> does a run know it, at this place of the section? */
-	uint8_t **at;   /* section -> the same where it begins, by its calls so far */
-	uint8_t *open;  /* value -> axes whose sizes are not compared with its type */
+	uint8_t *known;             /* symbol -> does a run know it, at this place of the section? */
+	uint8_t **at;               /* section -> the same where it begins, by its calls so far */
+	uint8_t *open;              /* value -> axes whose sizes are not compared with its type */
+	VEC(struct size_same) same; /* in the order of calls */
 	VEC(struct size_fact) waiting;
 	VEC(struct size_fact) facts; /* in the order of calls, a section's inputs first */
 };

@@ -67,6 +67,10 @@ void sizes_take(struct model *M, uint32_t call);
 void sizes_pass(struct model *M, const struct control *x);
 /* NULL: a run knows all sizes of v now, and they are as the type says; else why not. */
 const char *sizes_settled(const struct model *M, val_id v);
+/* Sizes that must be equal are one in the types of a group, which a run makes sure of. Returns what the types of its graph's inputs
+ * were, for sizes_disagree, which is next behind its call. */
+dim **sizes_agree(struct model *M, node_id n);
+void sizes_disagree(struct model *M, node_id n, dim *const *old);
 void sizes_release(struct sizes *s, size_t nsections);
 
 /* ---- strips.c ---- */

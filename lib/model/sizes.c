@@ -3,6 +3,7 @@
 #include <string.h>
 #include "model/control.h"
 #include "model/model_impl.h"
+#include "op/op.h"
 
 /* BARRED: of the calls of a body, some know the symbol and some do not. It is not learnt there: they would take each other's. */
 enum { UNKNOWN, KNOWN, BARRED };
@@ -146,8 +147,69 @@ void sizes_release(struct sizes *s, size_t nsections)
 	free(s->at);
 	free(s->known);
 	free(s->open);
+	vec_free(&s->same);
 	vec_free(&s->waiting);
 	vec_free(&s->facts);
+}
+
+/* Are two sizes equal where the symbols are multiples of much? Then they are meant to be: one was made of the other, there and back. */
+static bool meant_equal(const struct model *M, poly a, poly b)
+{
+	enum { MUCH = 1 << 12 };
+	struct polys *P = M->m->dims;
+	int64_t *env = xcalloc(poly_nvars(P) + 2, sizeof *env);
+
+	for (poly_var v = 1; v <= poly_nvars(P); v++)
+		env[v] = MUCH * (int64_t)(v % 7 + 1);
+	bool equal = poly_eval(P, a, env) == poly_eval(P, b, env);
+	free(env);
+	return equal;
+}
+
+/* Operand i of body node x, an input of the body that is operand v of the group, is as large as the result, where it must be. */
+static void agree(struct model *M, const struct node *x, uint32_t i, val_id v)
+{
+	struct module *m = M->m;
+	const struct type *r = &val(m, x->out[0])->type;
+	struct type *t = &val(m, x->in[i])->type;
+	dim *dims = t->rank > 0 ? arena_copy(&m->arena, t->dims, (size_t)t->rank * sizeof *dims) : NULL;
+
+	for (int d = 0; d < t->rank && t->rank == r->rank; d++) {
+		if (t->dims[d] == r->dims[d] || r->dims[d] == POLY_UNKNOWN || t->dims[d] == POLY_UNKNOWN ||
+		    !op_sizes_agree(x, d, r->rank) || !meant_equal(M, t->dims[d], r->dims[d]))
+			continue;
+		dims[d] = r->dims[d];
+		vec_push(&M->sizes.same, (struct size_same){(uint32_t)M->calls.n, v, d, r->dims[d]});
+	}
+	t->dims = dims ? dims : t->dims;
+}
+
+dim **sizes_agree(struct model *M, node_id n)
+{
+	struct module *m = M->m;
+	const struct node *f = node(m, n);
+	const struct graph *g = graph(m, attr_graph(f, "graph"));
+	dim **old = ARENA_ARRAY(&m->arena, dim *, g->in.n + 1);
+
+	for (size_t i = 0; i < g->in.n; i++)
+		old[i] = val(m, g->in.a[i])->type.dims;
+	for (size_t k = 0; k < g->nodes.n; k++) {
+		const struct node *x = node(m, g->nodes.a[k]);
+		for (uint32_t i = 0; i < x->nin; i++)
+			if (x->in[i] && x->out[0] && val(m, x->in[i])->kind == VAL_INPUT && val(m, x->in[i])->graph == x->graph)
+				agree(M, x, i, f->in[val(m, x->in[i])->index]);
+	}
+	return old;
+}
+
+void sizes_disagree(struct model *M, node_id n, dim *const *old)
+{
+	const struct graph *g = graph(M->m, attr_graph(node(M->m, n), "graph"));
+
+	for (size_t i = 0; i < g->in.n; i++)
+		val(M->m, g->in.a[i])->type.dims = old[i];
+	while (M->sizes.same.n && M->sizes.same.a[M->sizes.same.n - 1].call == M->calls.n) /* of a call that was not made */
+		M->sizes.same.n--;
 }
 
 const char *sizes_settled(const struct model *M, val_id v)

@@ -164,6 +164,21 @@ static void put_any_elements(struct emission *e, FILE *f, const struct node *n)
 	fprintf(f, ") {\n");
 }
 
+/* Sizes that the kernel takes for one. */
+static void put_same(struct emission *e, FILE *f, uint32_t c)
+{
+	for (size_t i = 0; i < e->M->sizes.same.n; i++) {
+		const struct size_same *x = &e->M->sizes.same.a[i];
+		if (x->call != c)
+			continue;
+		fprintf(f, "\tif (size_check(\"step\", step[%" PRIu32 "].node, ", c);
+		put_shape(e, f, x->v);
+		fprintf(f, ", %d, ", x->axis);
+		put_poly(f, e->M->m->dims, x->is, NULL);
+		fprintf(f, ", &large))\n\t\treturn -1;\n");
+	}
+}
+
 void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
@@ -172,6 +187,7 @@ void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 	const poly_var *symbol = symbols_of(e, x);
 
 	fprintf(f, "\t{\n\tint large = 0;\n");
+	put_same(e, f, c);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		const struct type *t = &val(e->M->m, n->out[i])->type;
 		if (!value_varies(e->M->m, n->out[i]))

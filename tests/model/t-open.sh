@@ -140,4 +140,36 @@ ok $? "from C: sizes that vary, and those that do not fit"
 ge-emit -q --embed --no-compile plan.g -o vary && ${CC:-cc} -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	$(sed -n 's/.*Compile with: //p' vary.c | head -1) -O1 main.c vary.c "$top/build/libhone_eval.a" -o program -lm -pthread 2>err && ./program >out 2>err
 ok $? "the same under sanitizers"
+
+# Sizes that are meant to be equal, images, whose layout is the kernels' own, and a product of two sizes that may be 0.
+weights() { yes "$2" | head -"$1" | paste -sd, -; }
+cat >image.txt <<END
+hone-text 1
+module ir=8 opset=20
+symbol b 1 inf
+symbol h 0 inf
+symbol w 0 inf
+const k = f32[16,3,3,3] [$(weights 432 0.5)]
+const d = f32[16,1,3,3] [$(weights 144 0.25)]
+const twice = f32[4] [1, 1, 2, 2]
+graph main {
+  input x: f32[b,3,h,w]
+  c = Conv(x, @k) {pads=[1,1,1,1]} "conv"
+  e = Conv(c, @d) {pads=[1,1,1,1] group=16} "depth"
+  p = MaxPool(e) {kernel_shape=[2,2] strides=[2,2]} "pool"
+  q = Resize(p, -, @twice) {mode="nearest" coordinate_transformation_mode="asymmetric" nearest_mode="floor"} "resize"
+  s = Add(e, q) "add"
+  t = Concat(s, q) {axis=1} "join"
+  output t = t
+}
+END
+ge-load image.txt | ge-shape | ge-fuse | ge-layout -o image.g && ge-plan -q --no-fallback image.g -o plan.g && ge-emit -q plan.g -o image && [ -s image.so ]
+ok $? "images of open sizes: no step on the slow path"
+for set in b=1,h=8,w=8 b=2,h=6,w=50 b=1,h=2,w=2 b=3,h=34,w=18 b=1,h=64,w=2; do
+	run-dev image.so --set $set -o y.npz && run-ref image.g --set $set -o r.npz && equal y.npz r.npz
+	ok $? "$set: the evaluator's numbers"
+done
+run-dev image.so --set b=1,h=7,w=8 -o y.npz 2>err
+[ $? = 65 ] && grep -q 'step .*: axis 2 is of size [67], not [67]$' err
+ok $? "sizes that do not fit each other: 65"
 done_testing
