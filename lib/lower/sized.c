@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
+#include "common/rng.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "sched/schedule.h"
@@ -18,6 +19,7 @@ struct group {
 	VEC(dim *) dims;     /* where the group has a result with elements */
 	VEC(dim *) declared; /* as they are */
 	int n;
+	int64_t rest;  /* sizes are so much more than a multiple of that */
 	int64_t scale; /* sizes are about so many times larger, so that none of the group is 1 */
 	poly_var symbol[LOOP_PARAMS_MAX];
 	int64_t least[LOOP_PARAMS_MAX]; /* value of each symbol with which the group has a result with elements; 0: not known */
@@ -157,7 +159,7 @@ static int64_t size_at(const struct group *g, int point, int k)
 	n = n * unit < lo ? lo + n * unit : n * unit;
 	if (point == USUAL)
 		return n < hi ? n : hi;
-	n += g->scale > 1 && !images ? step : 0; /* odd: borders differ most */
+	n += images ? 0 : g->rest * step;
 	return n <= hi ? n : size_in_range(point, k, lo, hi, step);
 }
 
@@ -434,6 +436,41 @@ static void mark_varying(struct loop_prog *p, struct loop_prog *q)
 			lbuf(p, b)->varies |= (uint32_t)(lbuf(q, b)->dim[d] != POLY_UNKNOWN) << d;
 }
 
+/* How many sizes of the group are odd, at all points but the usual one. */
+static int odd_sizes(const struct group *g)
+{
+	int odd = 0;
+
+	for (int point = 0; point < USUAL; point++) {
+		int64_t size[LOOP_PARAMS_MAX];
+		for (int k = 0; k < g->n; k++)
+			size[k] = size_at(g, point, k);
+		int64_t *env = values_at(g, size);
+		for (size_t i = 0; i < g->v.n; i++)
+			for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
+				odd += (int)(poly_eval(g->m->dims, g->dims.a[i][d], env) & 1);
+		free(env);
+	}
+	return odd;
+}
+
+/* Of odd sizes borders differ most: windows with steps reach beyond them. */
+static void choose_rest(struct group *g)
+{
+	enum { TRIES = 24 };
+	struct rng r = {1};
+	int64_t best = 0;
+	int most = -1;
+
+	for (int i = 0; i < TRIES && g->scale > 1; i++) {
+		g->rest = i ? rng_range(&r, 1, 4 * g->scale) : 1;
+		int odd = odd_sizes(g);
+		best = odd > most ? g->rest : best;
+		most = odd > most ? odd : most;
+	}
+	g->rest = best;
+}
+
 static void lower_points(struct group *g, node_id n, const struct target *t, const char *algo, struct sized *s, const char **why)
 {
 	int64_t at[POINTS + 1][LOOP_PARAMS_MAX] = {{0}};
@@ -442,6 +479,7 @@ static void lower_points(struct group *g, node_id n, const struct target *t, con
 	val_id made = (val_id)g->m->values.n;
 
 	choose_scale(g);
+	choose_rest(g);
 	for (int i = 0; i <= POINTS; i++)
 		for (int k = 0; k < g->n; k++)
 			at[i][k] = size_at(g, i, k);
