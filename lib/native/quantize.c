@@ -129,8 +129,8 @@ NATIVE const char *native_DynamicQuantizeLinear(struct native *n)
 	const float *v = native_floats(n, x);
 	int64_t count = native_count(x);
 	float lo = 0, hi = 0, scale, zero;
-	uint8_t *y = n->room(n, 0, NATIVE_U8, x->rank, x->dims), *z = n->room(n, 2, NATIVE_U8, 0, NULL);
-	float *s = n->room(n, 1, NATIVE_F32, 0, NULL);
+	uint8_t *y = n->room(n, 0, NATIVE_U8, x->rank, x->dims), *z = n->room(n, 2, NATIVE_U8, 0, x->dims);
+	float *s = n->room(n, 1, NATIVE_F32, 0, x->dims);
 
 	if (!v || !y || !z || !s)
 		return native_no_room(n);

@@ -559,7 +559,7 @@ static double as(int from, double x, int to, bool saturate)
 {
 	struct call *c = call_new(1);
 
-	native_set(from, operand(c, from, 0, NULL), 0, x);
+	native_set(from, operand(c, from, 0, (int64_t[]){0}), 0, x);
 	attr(c, "to")->i = to;
 	attr(c, "saturate")->i = saturate;
 	attr(c, "round_mode")->s = "up";
