@@ -115,13 +115,14 @@ static void go(struct exact *x, int depth)
 		return;
 	}
 	const struct nest *n = lnest(x->p, x->loop[depth]);
-	int64_t extent = poly_eval(x->p->P, x->steps_of[depth], x->env);
+	int64_t elems = poly_eval(x->p->P, x->elems_of[depth], x->env);
+	int64_t extent = n->step ? (elems + n->step - 1) / n->step : poly_eval(x->p->P, x->steps_of[depth], x->env);
 	for (int64_t i = 0; i < extent && x->good; i++) {
 		if (++x->steps > x->most)
 			x->good = false;
 		x->env[n->var] = i;
 		if (n->len) {
-			int64_t left = poly_eval(x->p->P, x->elems_of[depth], x->env) - i * n->step;
+			int64_t left = elems - i * n->step;
 			x->env[n->var] = i * n->step;
 			x->env[n->len] = left < n->step ? left : n->step;
 		}
@@ -337,7 +338,8 @@ static bool abstract(struct exact *y, poly base)
 	return true;
 }
 
-/* Products of parameters have no length from which on all is known: where they occur only together, they are one. */
+/* Products of parameters have no length from which on all is known, and that of a quotient is long: where they occur only together, they
+ * are one. */
 static void join_parameters(struct exact *x)
 {
 	enum { BASES_MAX = 16 };
@@ -376,7 +378,7 @@ static void take_lengths(struct exact *x)
 {
 	for (int i = 0; i < x->nloops; i++) {
 		const struct nest *n = lnest(x->p, x->loop[i]);
-		x->steps_of[i] = x->used[i] ? n->extent : poly_const(x->p->P, 0);
+		x->steps_of[i] = x->used[i] && !n->len ? n->extent : poly_const(x->p->P, 0);
 		x->elems_of[i] = x->used[i] && n->len ? n->elems : poly_const(x->p->P, 0);
 	}
 }

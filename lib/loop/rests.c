@@ -61,12 +61,17 @@ static bool never_negative(struct known *k, poly e, int depth)
 	return false;
 }
 
-/* The rests in e written out, the last one first. */
-static poly written_out(struct loop_prog *p, poly e)
+/* The same, if need be with rests written out, the last one first. */
+static bool follows_of_rests(struct known *k, poly e)
 {
-	for (size_t i = p->rests.n; i-- > 0;)
-		e = poly_subst(p->P, e, p->rests.a[i].var, p->rests.a[i].value);
-	return e;
+	bool does = never_negative(k, e, DEPTH);
+
+	for (size_t i = k->p->rests.n; i-- > 0 && !does;)
+		if (poly_uses(k->p->P, e, k->p->rests.a[i].var)) {
+			e = poly_subst(k->p->P, e, k->p->rests.a[i].var, k->p->rests.a[i].value);
+			does = never_negative(k, e, DEPTH);
+		}
+	return does;
 }
 
 static const char *check_rest(struct known *k, const struct loop_rest *r)
@@ -142,7 +147,7 @@ static void check_loop(struct loop_prog *p, nest_id n, void *arg)
 	for (size_t i = 0; i < p->rests.n; i++)
 		know(&k, p->rests.a[i].fact);
 	know_runs(&k, l->extent);
-	if (!never_negative(&k, l->known, DEPTH) && !never_negative(&k, written_out(p, l->known), DEPTH))
+	if (!follows_of_rests(&k, l->known))
 		*why = whynot(p, "loop %s < %s: %s >= 0 is not shown", sym_str(l->name), poly_str(p->P, l->extent, &p->arena),
 			      poly_str(p->P, l->known, &p->arena));
 }

@@ -541,7 +541,9 @@ static void evaluate(struct lower *L, struct stages *now)
 		return;
 	some.stages.a = now->a;
 	some.stages.n = now->n;
+	some.bufs.n = 1; /* not what the others write: its size varies */
 	p->constants = prog_digest(&some);
+	some.bufs.n = p->bufs.n;
 	bool *read = ARENA_ARRAY(&p->arena, bool, p->bufs.n), *wanted = ARENA_ARRAY(&p->arena, bool, p->bufs.n);
 	for (size_t i = 1; i < p->stages.n; i++)
 		ex_reads(p, p->stages.a[i].body, note_read, wanted);

@@ -189,6 +189,20 @@ static void all_sizes(struct module *m, struct sized_kernel *k, void *lib, int i
 static int threads = 1;
 static const char *given; /* trace; NULL: the default schedule */
 
+static void module_refused(struct module *m)
+{
+	const struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const char *why;
+		struct sized s = lower_sized(m, g->nodes.a[i], target_host(), NULL, &why);
+		ok(why && !s.low.prog && !s.usual, "no kernel for all sizes: %s", why ? why : "there is one");
+		sized_free(&s);
+	}
+}
+
+static bool refusals; /* of what has no kernel */
+
 static void module_kernels(struct module *m)
 {
 	struct sized_kernel k[KERNELS_MAX] = {{0}};
@@ -232,7 +246,7 @@ static void of_file(const char *path)
 		ok(0, "%s", command);
 	free(command);
 	struct text_reader *r = text_open("laid.txt");
-	module_kernels(text_read(r));
+	(refusals ? module_refused : module_kernels)(text_read(r));
 	text_close(r);
 }
 
@@ -319,8 +333,19 @@ static const struct {
 	 "  input x: f32[1,3,h,w]\n  input k: f32[16,3,3,3]\n  y = Conv(x, k) {pads=[1,1,1,1] strides=[2,2]}\n  z = Relu(y)\n  output z = z\n"},
 	{"symbol n 8 64 step 8\n", "  input x: f32[n,32]\n  input w: f32[32,48]\n  y = MatMul(x, w)\n  output y = y\n"},
 	{"symbol n 0 inf step 6\n", "  input x: f32[n,5]\n  a = Relu(x)\n  output a = a\n"},
+	{"symbol n 0 inf\nsymbol h 0 inf\nsymbol w 0 inf\n", /* deep quotients of sizes, and their products */
+	 "  input x: f32[n,16,floor((h + 31)/32),floor((w + 31)/32)]\n  input k: f32[32,16,3,3]\n  y = Conv(x, k) {pads=[1,1,1,1]}\n  z = Relu(y)\n  output z = z\n"},
 	{"symbol h 4 40\nsymbol w 3 30\n",
 	 "  input x: f32[1,16,h,w]\n  z = MaxPool(x) {kernel_shape=[2,2] strides=[2,2]}\n  output z = z\n"},
+};
+
+/* Groups that have no program for all sizes. */
+static const struct {
+	const char *symbols, *constants, *nodes;
+} refused[] = {
+	{"symbol n 1 3\n", "", "  input x: f32[n,32]\n  a = Softmax(x) {axis=-1}\n  output a = a\n"}, /* three sizes tell too little */
+	{"symbol n 0 inf\n", "", "  input x: f32[n,8]\n  input y: f32[min(n, 10),8]\n  z = Concat(x, y) {axis=0}\n  output z = z\n"},
+	{"symbol n 1 15\n", "", "  input x: f32[n,5]\n  input y: f32[floor(n/8),5]\n  z = Concat(x, y) {axis=0}\n  output z = z\n"},
 };
 
 /* Tiles of eight rows, each unrolled, where there are eight rows at most. */
@@ -339,6 +364,10 @@ int main(int argc, char **argv)
 		of_text(NULL, texts[i].constants, texts[i].nodes);
 	for (size_t i = 0; argc == 1 && i < sizeof bounded / sizeof *bounded; i++)
 		of_text(bounded[i].symbols, "", bounded[i].nodes);
+	refusals = true;
+	for (size_t i = 0; argc == 1 && i < sizeof refused / sizeof *refused; i++)
+		of_text(refused[i].symbols, refused[i].constants, refused[i].nodes);
+	refusals = false;
 	given = rows_of_eight;
 	if (argc == 1)
 		of_text(bounded[0].symbols, "", bounded[0].nodes);
