@@ -1,13 +1,13 @@
 /* State: inputs of a model that its library keeps from run to run, such as caches of keys and values.
  *
- * In the module's metadata, "alias.IN" = "OUT" says that what output OUT is in one run input IN is in the next; ge-plan leaves
+ * In the module's metadata, "hone.alias.IN" = "OUT" says that what output OUT is in one run input IN is in the next; ge-plan leaves
  * "plan.state.IN" = "OFFSET" there for a state that is updated in place, "OFFSET OFFSET" for one with two places that take turns, and
  * "open" for one whose size only a run knows; "plan.state" = the bytes of all. States have memory of their own, behind each other, beside the arena. */
 #ifndef HONE_STATE_H
 #define HONE_STATE_H
 #include "model/model.h"
 
-#define STATE_ALIAS "alias."
+#define STATE_ALIAS "hone.alias." /* no other metadata of a model begin so */
 #define PLAN_STATE  "plan.state"
 enum { STATE_ALIGN = 64 };
 
