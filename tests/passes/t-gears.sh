@@ -85,6 +85,54 @@ done
 refused 65 "no gear for batch=9; there are 1, 4, 8" "a batch above the largest gear" run-dev batch.so --set batch=9 -o y.npz
 ge-gears --exact --gears batch=1,4,8 batch.g -o e.g && made e.g exact
 refused 65 "no gear for batch=3; there are 1, 4, 8" "no padding, on demand" run-dev exact.so --set batch=3 -o y.npz
+# Called with any sizes at all: run, or refused, and nothing is read or written outside.
+cat >main.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include "batch.h"
+int main(void)
+{
+	model_batch *m = model_batch_open("batch.weights", NULL);
+	long ran = 0, refused = 0;
+
+	if (!m)
+		return puts(model_batch_error()), 1;
+	srand(1);
+	for (int i = 0; i < 100000; i++) {
+		int64_t x[] = {rand() % 11 - 1, 2, 3}, y[] = {2, rand() % 4 ? x[0] : rand() % 11 - 1, 4};
+		if (rand() % 16 == 0)
+			x[rand() % 3] = rand() % 2 ? (int64_t)1 << (rand() % 63) : -(rand() % 9);
+		int fits = x[0] >= 0 && x[0] <= 8 && x[1] == 2 && x[2] == 3 && y[1] == x[0];
+		size_t nx = fits ? (size_t)x[0] * 6 : 1, ny = fits ? (size_t)y[1] * 8 : 1; /* not one element more */
+		float *px = malloc(nx * sizeof *px), *py = malloc(ny * sizeof *py), sum = 0;
+		for (size_t k = 0; k < nx; k++)
+			px[k] = (float)k;
+		for (size_t k = 0; k < ny; k++)
+			py[k] = (float)k;
+		struct hone_value in[] = {{1, rand() % 64 ? 3 : rand() % 5, x, px}, {1, 3, y, py}}, out[3];
+		fits &= in[0].rank == 3;
+		if (!model_batch_run_values(m, in, out)) {
+			if (!fits || out[0].shape[0] != x[0] || out[1].shape[0] != x[0])
+				return printf("ran %lld,%lld\n", (long long)x[0], (long long)y[1]), 1;
+			for (int64_t k = 0; k < x[0] * 8; k++)
+				sum += ((float *)out[0].data)[k];
+			for (int64_t k = 0; k < x[0] * 4; k++)
+				sum += ((float *)out[1].data)[k];
+			ran += sum == sum;
+		} else {
+			refused++;
+			if (fits && x[0] > 0)
+				return puts(model_batch_error()), 1;
+		}
+		free(px);
+		free(py);
+	}
+	model_batch_close(m);
+	return printf("%ld ran, %ld were refused\n", ran, refused), !(ran > 10000 && refused > 10000);
+}
+END
+gcc -O1 -g -march=native -fsanitize=address,undefined -w -o sizes main.c batch.c -lm -lpthread 2>err && ASAN_OPTIONS=detect_leaks=1 ./sizes >out 2>err
+ok $? "100000 random sizes under the address sanitizer: $(cat out)"
 ge-export -q b.g -o b.onnx && for n in 1 3 8; do
 	run-ref b.onnx --set batch=$n -o y.npz && run-ref batch.g --set batch=$n -o r.npz && equal y.npz r.npz
 	ok $? "batch $n: as ONNX, which pads and cuts itself"
