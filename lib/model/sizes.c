@@ -60,7 +60,7 @@ static void wait_for(struct model *M, graph_id g, val_id v)
 {
 	const struct type *t = &val(M->m, v)->type;
 
-	for (int i = 0; value_varies(M->m, v) && i < t->rank; i++)
+	for (int i = 0; value_varies(M->m, v) && !t->other && i < t->rank; i++)
 		if (!poly_is_const(M->m->dims, t->dims[i], NULL)) {
 			M->sizes.open[v]++;
 			if (t->dims[i] != POLY_UNKNOWN)

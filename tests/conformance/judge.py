@@ -130,9 +130,15 @@ class Run:
         self.sets = case.sets()
         self.feeds = []
         for k, (inputs, _) in enumerate(self.sets):
-            self.feeds.append(feed(self.model.graph.input, inputs))
+            self.feeds.append(feed(self.inputs(len(inputs)), inputs))
             np.savez("%s/in%d.npz" % (dir, k), **self.feeds[-1])
         self.random = any(n.op_type in RANDOM or (n.op_type == "Dropout" and len(n.input) > 2 and n.input[2]) for n in self.model.graph.node)
+
+    def inputs(self, n):
+        """Those that n arrays are for: old files list their weights among the inputs, too."""
+        made = {x.name for x in self.model.graph.initializer}
+        free = [v for v in self.model.graph.input if v.name not in made]
+        return free if len(free) == n else self.model.graph.input
 
     def narrow(self, i):
         v = self.model.graph.output[i]
