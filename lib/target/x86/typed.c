@@ -34,7 +34,7 @@
 
 #define LOAD_MASK(of, bytes, load, type) \
 	"#if " V16 "\n" TYPE(of, bytes) "\tv x = " load \
-					"((const v *)p, (v){}, m);\n" \
+					"((const void *)p, (v){}, m);\n" \
 					"\treturn vload_" type ";\n#else\n"
 
 #define STORE_B \
@@ -66,7 +66,7 @@
 	"\t__builtin_memcpy(p, &four, 8);\n" \
 	"#else\n"
 #define STORE_MASK(of, bytes, store, type, pointer) \
-	"#if " V16 "\n" TYPE(of, bytes) "\tv y;\n\tvstore_" type "((" pointer " *)&y, x);\n\t" store "((v *)p, y, m);\n#else\n"
+	"#if " V16 "\n" TYPE(of, bytes) "\tv y;\n\tvstore_" type "((" pointer " *)&y, x);\n\t" store "((void *)p, y, m);\n#else\n"
 
 #define LOAD_MASK_B(type, of)  LOAD_MASK("char", "16", "__builtin_ia32_loaddquqi128_mask", type "((const " of " *)&x)")
 #define LOAD_MASK_W(type, of)  LOAD_MASK("short", "32", "__builtin_ia32_loaddquhi256_mask", type "((const " of " *)&x)")
