@@ -26,6 +26,7 @@ static bool is_word(const char *s)
 		"bad_index", "cpu_lacks", "embedded", "hone_model", "hone_opaque", "hone_opaque_close", "hone_opaque_open",
 		"hone_opaque_run", "hone_opaque_run_values", "hone_slot", "hone_value", "is_known", "opaque_run_values", "result_room", "results",
 		"run_values", "slot_room", "slot_view", "slot_copy", "slot_move", "slot_bytes", "slot_grow", "COLLECTED_MAX", "take_inputs", "check_shape", "loop_max", "endless", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "opaque",
+		"cut_result", "fit_operand", "fit_result", "fitted", "fitted_product", "NUM_SLOTS", "NUM_SYMBOLS", "table_run_values",
 		"kept", "lane_args", "state",
 		"state_first", "state_first_size", "state_found", "state_given", "state_is_open", "state_item_read", "state_keep", "state_make_room", "state_of_input", "state_of_output", "state_begin", "state_digest", "state_end", "state_file_bytes", "state_file_read", "state_file_write", "state_head", "state_item",
 		"state_item_bytes", "state_item_put", "state_like", "state_list", "state_open", "state_place", "state_publish", "state_put", "state_read", "state_round",
@@ -71,8 +72,8 @@ static bool matches(const char *s, const char *pattern)
 static bool is_numbered(const char *s)
 {
 	static const char pattern[] =
-		"^((k[0-9]+|steps_[0-9]+|region_[0-9]+|flow_[a-z]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
-		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+|"
+		"^((k[0-9]+|steps_[0-9]+|region_[0-9]+|flow_[a-z]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_(shape|dim|type)[0-9]*|"
+		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max2?|min2?|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+|"
 		"v(load|store|gather|scatter|whole|wrap|round)_(bf|f|i|u)[0-9]+(_mask)?)$";
 
 	return matches(s, pattern);
