@@ -153,9 +153,9 @@ static poly_var *symbols_of(struct emission *e, const struct call *x)
 /* Opens what is done if a result has elements. */
 static void put_any_elements(struct emission *e, FILE *f, const struct node *n)
 {
-	fprintf(f, "\tif (");
+	fprintf(f, "\tif (0");
 	for (uint32_t i = 0; i < n->nout; i++) {
-		fprintf(f, i ? " || " : "");
+		fprintf(f, " || ");
 		if (value_varies(e->M->m, n->out[i]))
 			fprintf(f, "size_any(&m->slot[%" PRIu32 "].v)", value_home(e->M, n->out[i]).index);
 		else
