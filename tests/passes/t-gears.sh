@@ -45,6 +45,9 @@ refused 64 "a size is a number from 1 on" "no number" ge-gears --gears h=8,x ima
 refused 64 "fewer sizes than symbols" "a size missing" ge-gears --gears h:w=8:8,9 image.g -o out.g
 refused 64 "a symbol twice" "a symbol twice" ge-gears --gears h=8 --gears h:w=8:8 image.g -o out.g
 refused 64 "sizes of which symbol? The inputs have h, w" "sizes without a name" ge-gears --gears 8 image.g -o out.g
+printf 'hone-text 1\nmodule ir=8 opset=28\nsymbol n 0 inf\nconst w = f32[2,1] [1, 2]\ngraph main {\n  input x: f32[2,n]\n  y = MatMul(x, @w) "y"\n  output y = y\n}\n' |
+	ge-load -o unfit.g
+refused 65 "main.3/y (MatMul): " "a size that the model does not take" ge-gears --gears n=2,3 unfit.g -o out.g
 refused 64 "which sizes?" "no gears" ge-gears image.g -o out.g
 ge-gears --gears h=8,16 --gears w=4,12 image.g -o c.g && made c.g combined && run-dev combined.so --set h=16,w=12 -o y.npz &&
 	run-ref image.g --set h=16,w=12 -o r.npz && equal y.npz r.npz

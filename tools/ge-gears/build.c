@@ -292,6 +292,19 @@ static void find_padding(struct module *m, struct gears *g, const struct known *
 	}
 }
 
+/* A fault of a branch is none before a run takes it. Of gears it is one: dies of it. */
+static void check_branch(struct module *m, const struct gears *g, size_t k, graph_id b)
+{
+	graph_id main = m->main;
+
+	m->main = b;
+	infer_module(m, NULL);
+	m->main = main;
+	for (size_t i = 0; i < graph(m, b)->in.n; i++)
+		if (!type_static(m, &val(m, graph(m, b)->in.a[i])->type))
+			die(EX_BADUSE, "--gears: %s does not fit the model", gear_text(g, k, &m->arena));
+}
+
 void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c)
 {
 	node_id there = geared(m);
@@ -314,6 +327,8 @@ void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c)
 		if (c->why)
 			warn("gear %zu: %s", k, gear_text(g, k, &m->arena));
 	}
+	for (size_t k = 0; k < gears_count(g); k++)
+		check_branch(m, g, k, branch[k]);
 	add_case(m, g, branch, axis);
 	infer_module(m, NULL);
 }
