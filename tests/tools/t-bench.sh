@@ -35,6 +35,9 @@ try grads.c '^[^#].*	' build/bench/grads mobilenet_v2 1
 try products.c 'times f32' build/bench/products --budget 0.02 24x32x64
 ge-import -q examples/digits/digits.onnx | ge-shape -q | ge-fold | ge-simplify | ge-fuse | ge-layout | ge-dump - >"$out/laid.txt"
 try sized.c 'geomean' sh -c "cd '$out' && '$top/build/bench/sized' laid.txt batch=1 batch=5"
+printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  input s: f32[4]\n  n = Add(s, x)\n  y = Neg(n)\n  output y = y\n  output n = n\n}\n' |
+	ge-load -o "$out/state.g" && hone build -q "$out/state.g" -o "$out/plain" && hone build -q "$out/state.g" --alias s=n -o "$out/kept"
+try state.c 'kept by the library' build/bench/state "$out/plain.so" "$out/kept.so"
 try runner.c Gemm build/bench/runner --times 2 trip "$task"
 try strategies.c random build/bench/strategies --trials 2 --seeds 1 --strategy random "$task"
 try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1
