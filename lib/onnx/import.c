@@ -415,14 +415,6 @@ static void mark(struct marks *k, sym y)
 	k->by.a[y] = true;
 }
 
-/* A size of the model's inputs that has no name is a symbol of its own: each run says what it is. */
-static void name_sizes(struct importer *c, struct type *t)
-{
-	for (int i = 0; i < t->rank && !t->other; i++)
-		if (t->dims[i] == POLY_UNKNOWN)
-			t->dims[i] = poly_of(c->m->dims, poly_var_new(c->m->dims, 0, 0, POLY_INF, 1));
-}
-
 static void import_inputs(struct importer *c, graph_id g, const Onnx__GraphProto *p, bool fixed)
 {
 	struct marks k = {0};
@@ -437,10 +429,7 @@ static void import_inputs(struct importer *c, graph_id g, const Onnx__GraphProto
 			import_die(c, "input %zu has no name", i);
 		if (name < k.by.n && k.by.a[name])
 			continue;
-		struct type t = import_type(c, p->input[i]->type);
-		if (g == c->m->main)
-			name_sizes(c, &t);
-		scope_define(c, name, graph_add_input(c->m, g, name, t));
+		scope_define(c, name, graph_add_input(c->m, g, name, import_type(c, p->input[i]->type)));
 	}
 	vec_free(&k.by);
 }
