@@ -11,6 +11,6 @@ for txt in "$top"/tests/passes/fuse/*.txt; do
 	name=$(basename "$txt" .txt)
 	ge-load "$txt" | ge-shape 2>err | ge-fuse | ge-layout -o "$name.g"
 done
-rm -f no-shape.g err
+rm -f no-shape.g axes.g err # sizes that are not known have no task
 within "$top/build/check/task" ./*.g
 done_testing
