@@ -10,7 +10,7 @@
 #include <string.h>
 #include "loop/nest.h"
 
-enum { STEPS_MAX = 1 << 18, VARYING_MAX = 1 << 21 /* of all values of parameters together */ };
+enum { STEPS_MAX = 1 << 21 /* of a run for all values of parameters */ };
 
 struct exact {
 	struct loop_prog *p;
@@ -38,7 +38,7 @@ struct exact {
 	int64_t *env;         /* value of each variable */
 	int64_t first, count; /* the interval for the outer loops' values */
 	bool *seen;           /* elements of it that are written */
-	int64_t steps, most;  /* so far; at most */
+	int64_t steps;        /* so far */
 	int64_t enough;       /* where longer ones are the same with a period more */
 	bool good;
 };
@@ -81,7 +81,7 @@ static void go_box(struct exact *x)
 	if (x->count < 0)
 		x->count = 0;
 	x->steps += x->count;
-	if (x->steps > x->most) {
+	if (x->steps > STEPS_MAX) {
 		x->good = false;
 		return;
 	}
@@ -118,7 +118,7 @@ static void go(struct exact *x, int depth)
 	int64_t elems = poly_eval(x->p->P, x->elems_of[depth], x->env);
 	int64_t extent = n->step ? (elems + n->step - 1) / n->step : poly_eval(x->p->P, x->steps_of[depth], x->env);
 	for (int64_t i = 0; i < extent && x->good; i++) {
-		if (++x->steps > x->most)
+		if (++x->steps > STEPS_MAX)
 			x->good = false;
 		x->env[n->var] = i;
 		if (n->len) {
@@ -132,14 +132,14 @@ static void go(struct exact *x, int depth)
 
 /* ---- parameters ---- */
 
-/* The least common multiple; VARYING_MAX if that is less. */
+/* The least common multiple; STEPS_MAX if that is less. */
 static int64_t common_multiple(int64_t a, int64_t b)
 {
 	int64_t n = a;
 
-	while (n % b && n < VARYING_MAX)
+	while (n % b && n < STEPS_MAX)
 		n += a;
-	return n < VARYING_MAX ? n : VARYING_MAX;
+	return n < STEPS_MAX ? n : STEPS_MAX;
 }
 
 /* Takes into period the divisors in e; returns the sum of its constants. */
@@ -148,9 +148,9 @@ static int64_t study(struct polys *P, poly e, int64_t *period)
 	int64_t constants = 0;
 	const uint32_t *atoms;
 
-	for (int i = 0, n; i < poly_nterms(P, e) && constants < VARYING_MAX; i++) {
+	for (int i = 0, n; i < poly_nterms(P, e) && constants < STEPS_MAX; i++) {
 		int64_t c = poly_term(P, e, i, &n, &atoms);
-		constants += n ? 0 : c < -VARYING_MAX || c > VARYING_MAX ? VARYING_MAX : c < 0 ? -c : c;
+		constants += n ? 0 : c < -STEPS_MAX || c > STEPS_MAX ? STEPS_MAX : c < 0 ? -c : c;
 		for (int k = 0; k < n; k++) {
 			struct poly_atom a = *poly_atom(P, atoms[k]);
 			if (a.kind == POLY_VAR)
@@ -272,7 +272,7 @@ static void go_values(struct exact *x, size_t k)
 		least_values(x, k + 1);
 		done = !used || long_enough(x, k);
 		go_values(x, k + 1);
-		x->good &= x->steps++ < x->most;
+		x->good &= x->steps++ < STEPS_MAX;
 	}
 }
 
@@ -401,7 +401,6 @@ static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent
 	if (x->nparam)
 		join_parameters(x);
 	x->steps = 0;
-	x->most = x->nparam ? VARYING_MAX : STEPS_MAX;
 	x->enough = x->nparam ? find_enough(x) : 0;
 	find_lengths(x);
 	x->good = true;

@@ -308,8 +308,21 @@ static const char *shape_split(struct infer *I)
 
 /* ---- Slice ---- */
 
-/* A bound of a slice with a positive step, brought into [0, d]. */
-static dim slice_clamp(struct infer *I, dim v, dim d)
+/* No axis is longer: operand 0 fits into an address space. Files write "to the end" as INT32_MAX, or another large number. */
+static int64_t longest_axis(struct infer *I, int axis)
+{
+	enum { ADDRESS_BITS = 47 };
+	int64_t most = INT64_C(1) << ADDRESS_BITS, n = (int64_t)dtype_size(I->in[0].dtype);
+
+	most /= n ? n : 1;
+	for (int i = 0; i < I->in[0].rank; i++)
+		if (i != axis && poly_is_const(rule_polys(I), I->in[0].dims[i], &n) && n > 0)
+			most /= n;
+	return most < INT32_MAX ? most : INT32_MAX;
+}
+
+/* A bound of a slice with a positive step, brought into [0, d]; longest: as longest_axis has it. */
+static dim slice_clamp(struct infer *I, dim v, dim d, int64_t longest)
 {
 	struct polys *P = rule_polys(I);
 	int64_t lo, hi;
@@ -317,9 +330,9 @@ static dim slice_clamp(struct infer *I, dim v, dim d)
 	if (!v)
 		return POLY_UNKNOWN;
 	poly_range(P, v, &lo, &hi);
-	if (lo >= INT32_MAX)
+	if (lo >= longest)
 		return d;
-	if (hi <= INT32_MIN)
+	if (hi <= -longest)
 		return rule_const(I, 0);
 	if (lo >= 0)
 		return poly_min(P, v, d);
@@ -328,7 +341,7 @@ static dim slice_clamp(struct infer *I, dim v, dim d)
 	return POLY_UNKNOWN;
 }
 
-static dim slice_extent(struct infer *I, dim d, dim start, dim end, int64_t step)
+static dim slice_extent(struct infer *I, dim d, dim start, dim end, int64_t step, int64_t longest)
 {
 	struct polys *P = rule_polys(I);
 	int64_t c, s, e;
@@ -336,11 +349,11 @@ static dim slice_extent(struct infer *I, dim d, dim start, dim end, int64_t step
 	if (poly_is_const(P, d, &c) && poly_is_const(P, start, &s) && poly_is_const(P, end, &e))
 		return rule_const(I, slice_clip(c, &s, e, step));
 	if (step < 0) { /* the whole axis backwards */
-		bool from_end = poly_is_const(P, start, &s) && (s == -1 || s >= INT32_MAX);
-		return from_end && step == -1 && poly_is_const(P, end, &e) && e <= INT32_MIN ? d : POLY_UNKNOWN;
+		bool from_end = poly_is_const(P, start, &s) && (s == -1 || s >= longest);
+		return from_end && step == -1 && poly_is_const(P, end, &e) && e < -longest ? d : POLY_UNKNOWN;
 	}
-	start = slice_clamp(I, start, d);
-	end = slice_clamp(I, end, d);
+	start = slice_clamp(I, start, d, longest);
+	end = slice_clamp(I, end, d, longest);
 	return poly_max(P, poly_ceildiv(P, poly_sub(P, end, start), step), rule_const(I, 0));
 }
 
@@ -374,7 +387,7 @@ static const char *shape_slice(struct infer *I)
 		if ((rule_has(I, 4) && !steps) || !s->yes || !t->yes || i >= t->n)
 			d[axis] = POLY_UNKNOWN;
 		else
-			d[axis] = slice_extent(I, d[axis], s->e[i], t->e[i], step);
+			d[axis] = slice_extent(I, d[axis], s->e[i], t->e[i], step, longest_axis(I, axis));
 	}
 	rule_out(I, 0, I->in[0].dtype, rank, d);
 	return NULL;
