@@ -67,13 +67,3 @@ static float float_to_odd(double d)
 uint16_t double_to_half(double d) { return float_to_half(float_to_odd(d)); }
 
 uint16_t double_to_bf16(double d) { return float_to_bf16(float_to_odd(d)); }
-
-double u64_to_odd(uint64_t u)
-{
-	int shift = u >> 53 ? 11 - __builtin_clzll(u) : 0;
-	uint64_t low = u & ((UINT64_C(1) << shift) - 1);
-
-	return (double)(low ? (u >> shift | 1) << shift : u);
-}
-
-double i64_to_odd(int64_t i) { return i < 0 ? -u64_to_odd(-(uint64_t)i) : u64_to_odd((uint64_t)i); }

@@ -10,7 +10,4 @@ uint16_t float_to_bf16(float f);
 /* In one rounding: by way of the nearest float there would be two. */
 uint16_t double_to_half(double d);
 uint16_t double_to_bf16(double d);
-/* u, or of its two neighbours among doubles the one whose last bit is odd: what has two bits less is then rounded as u would be. */
-double u64_to_odd(uint64_t u);
-double i64_to_odd(int64_t i);
 #endif

@@ -11,6 +11,7 @@
 #include "common/msg.h"
 #include "loop/math.h"
 #include "loop/nest.h"
+#include "native/native.h"
 
 /* A polynomial prepared for many evaluations: linear ones are c + sum of coef * var. */
 struct lin {
@@ -188,7 +189,7 @@ static union num cast(enum dtype to, enum dtype from, union num v)
 		return whole(dtype_is_float(from) ? math_whole(to, v.d) : math_wrap(to, v.i));
 	if (to == DT_F64 || dtype_is_float(from))
 		return real(rounded(to, as_double(from, v)));
-	return real(rounded(to, from == DT_U64 ? u64_to_odd((uint64_t)v.i) : i64_to_odd(v.i)));
+	return real(rounded(to, from == DT_U64 ? native_odd((uint64_t)v.i) : native_odd_of(v.i)));
 }
 
 static void store(enum dtype t, void *p, int64_t i, union num v)

@@ -1,7 +1,8 @@
 /* Operators that copy elements from places that are regular: Transpose, Slice, Expand, Tile, Concat, Split, Pad, ... */
+#include "native/moves.h"
 #include "native/native.h"
 
-enum { MOVES_AXES = 2 * NATIVE_RANK_MAX, MOVES_BLOCKSIZE_MAX = 32768 };
+enum { MOVES_AXES = 2 * NATIVE_RANK_MAX };
 
 /* ---- strided copies ---- */
 
@@ -128,22 +129,6 @@ NATIVE const char *native_Transpose(struct native *n)
 		moves_axis(&m, dims[i], from[a]);
 	}
 	return moves_make(n, x->rank, dims, 0, &m);
-}
-
-/* As ONNX clips start and end of a slice of an axis of extent d; *start: where it begins. The number of elements. */
-static int64_t moves_clip(int64_t d, int64_t *start, int64_t end, int64_t step)
-{
-	int64_t s = *start, lo = step < 0 ? -1 : 0, hi = step < 0 ? d - 1 : d;
-
-	s = s < 0 ? s + d : s;
-	end = end < 0 ? end + d : end;
-	s = s < 0 ? 0 : s; /* backwards too: where numpy takes nothing the standard's words take the first */
-	s = s > hi ? hi : s;
-	end = end < lo ? lo : end > hi ? hi : end;
-	*start = s;
-	if (step > 0)
-		return end > s ? (end - s - 1) / step + 1 : 0;
-	return s > end ? 1 - (s - end - 1) / step : 0; /* -step may not exist */
 }
 
 NATIVE const char *native_Slice(struct native *n)

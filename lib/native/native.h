@@ -445,6 +445,24 @@ static inline int64_t native_get_int(int type, const void *p, int64_t i)
 	}
 }
 
+/* A whole number that is larger exactly where the double is; NaN is larger than any number, both zeros are equal. */
+static inline int64_t native_order_of(double d)
+{
+	int64_t bits;
+
+	d += 0.0;
+	memcpy(&bits, &d, sizeof bits);
+	return d != d ? INT64_MAX : bits < 0 ? INT64_MIN - bits : bits;
+}
+
+/* The same of element i, of any type but complex numbers and strings. */
+static inline int64_t native_order(int type, const void *p, int64_t i)
+{
+	if (native_is_int(type) || type == NATIVE_BOOL)
+		return native_get_int(type, p, i) ^ (type == NATIVE_U64 ? INT64_MIN : 0);
+	return native_order_of(native_get(type, p, i));
+}
+
 /* u, or of its two neighbours among doubles the one whose last bit is odd: what has two bits less is then rounded as u would be. */
 static inline double native_odd(uint64_t u)
 {
@@ -453,6 +471,8 @@ static inline double native_odd(uint64_t u)
 
 	return (double)(low ? (u >> shift | 1) << shift : u);
 }
+
+static inline double native_odd_of(int64_t v) { return v < 0 ? -native_odd(-(uint64_t)v) : native_odd((uint64_t)v); }
 
 /* Writes element i: of an integer type the low bits of v, of bool whether it is not 0, of a float the nearest. */
 static inline void native_set_int(int type, void *p, int64_t i, int64_t v)
@@ -475,7 +495,7 @@ static inline void native_set_int(int type, void *p, int64_t i, int64_t v)
 	case NATIVE_I64: ((int64_t *)p)[i] = v; break;
 	case NATIVE_F32: ((float *)p)[i] = (float)v; break;
 	case NATIVE_F64: ((double *)p)[i] = (double)v; break;
-	default: native_set(type, p, i, v < 0 ? -native_odd(-(uint64_t)v) : native_odd((uint64_t)v)); break;
+	default: native_set(type, p, i, native_odd_of(v)); break;
 	}
 }
 

@@ -1,5 +1,6 @@
 /* Shapes as data, and tensors made from them: Shape, Size, ConstantOfShape, EyeLike, Range. */
 #include "native/native.h"
+#include "native/shapes.h"
 
 NATIVE const char *native_Shape(struct native *n)
 {
@@ -92,18 +93,6 @@ NATIVE const char *native_EyeLike(struct native *n)
 }
 
 /* ---- Range ---- */
-
-#define SHAPES_RANGE_MAX 1e12 /* elements */
-
-/* How many integers from v[0] on are below v[1], by steps v[2] (above it, if they are negative). */
-static double shapes_count(const __int128 *v)
-{
-	__int128 span = v[2] > 0 ? v[1] - v[0] : v[0] - v[1], step = v[2] > 0 ? v[2] : -v[2];
-
-	return span <= 0 ? 0 : (double)((span + step - 1) / step);
-}
-
-static double shapes_real(const double *v) { return ceil((v[1] - v[0]) / v[2]); }
 
 /* The low bits of v as element i. */
 static void shapes_put(int type, void *p, int64_t i, uint64_t v)

@@ -11,8 +11,8 @@ struct topk_row {
 	bool largest;
 };
 
-/* Larger exactly if the number is; NaN is the largest, both zeros are equal. */
-static inline uint32_t topk_rank_of_float(float f)
+/* native_order_of in 32 bits. */
+static inline uint32_t topk_order_of(float f)
 {
 	uint32_t bits;
 
@@ -74,43 +74,27 @@ static int topk_words_of_floats(const struct topk_row *r, int64_t j, int m, uint
 	}
 	for (int i = 0; i < n; i++) {
 		int64_t k = j + (least ? at[i] : (uint32_t)i);
-		w[i] = (uint64_t)(topk_rank_of_float(p[k * r->stride]) ^ flip) << 32 | (UINT32_MAX - (uint64_t)k);
+		w[i] = (uint64_t)(topk_order_of(p[k * r->stride]) ^ flip) << 32 | (UINT32_MAX - (uint64_t)k);
 	}
 	return n;
 }
 
-static bool topk_is_signed(int type) { return type == NATIVE_I8 || type == NATIVE_I16 || type == NATIVE_I32 || type == NATIVE_I4; }
-
-static bool topk_is_float(int type) { return native_is_float(type) || (type >= NATIVE_F8E4M3FN && type <= NATIVE_F8E5M2FNUZ); }
-
 static int topk_words_64(const struct topk_row *r, int64_t j, int m, uint64_t least, uint64_t *w)
 {
-	uint32_t flip = r->largest ? 0 : UINT32_MAX, low = topk_is_signed(r->x->type) ? 1u << 31 : 0;
+	uint32_t flip = r->largest ? 0 : UINT32_MAX, low = native_is_signed(r->x->type) ? 1u << 31 : 0;
+	bool whole = native_is_int(r->x->type) || r->x->type == NATIVE_BOOL;
 	int n = 0;
 
 	if (r->x->type == NATIVE_F32)
 		return topk_words_of_floats(r, j, m, least, w);
 	for (int i = 0; i < m; i++) {
 		int64_t at = r->off + (j + i) * r->stride;
-		uint32_t v = topk_is_float(r->x->type) ? topk_rank_of_float((float)native_get(r->x->type, r->x->data, at))
-						       : (uint32_t)native_get_int(r->x->type, r->x->data, at) ^ low;
+		uint32_t v = whole ? (uint32_t)native_get_int(r->x->type, r->x->data, at) ^ low
+				   : topk_order_of((float)native_get(r->x->type, r->x->data, at));
 		w[n] = (uint64_t)(v ^ flip) << 32 | (UINT32_MAX - (uint64_t)(j + i));
 		n += w[n] > least;
 	}
 	return n;
-}
-
-/* An integer that is larger if and only if the element is; NaN is larger than any number, both zeros are equal. */
-static int64_t topk_rank(const struct native_tensor *x, int64_t i)
-{
-	int64_t bits;
-	double d;
-
-	if (!topk_is_float(x->type))
-		return native_get_int(x->type, x->data, i) ^ (x->type == NATIVE_U64 ? INT64_MIN : 0);
-	d = native_get(x->type, x->data, i) + 0.0;
-	memcpy(&bits, &d, sizeof bits);
-	return d != d ? INT64_MAX : bits < 0 ? INT64_MIN - bits : bits;
 }
 
 static int topk_words_128(const struct topk_row *r, int64_t j, int m, topk_wide least, topk_wide *w)
@@ -118,7 +102,7 @@ static int topk_words_128(const struct topk_row *r, int64_t j, int m, topk_wide 
 	int n = 0;
 
 	for (int i = 0; i < m; i++) {
-		int64_t v = topk_rank(r->x, r->off + (j + i) * r->stride);
+		int64_t v = native_order(r->x->type, r->x->data, r->off + (j + i) * r->stride);
 		w[n] = (topk_wide)((uint64_t)(r->largest ? v : ~v) ^ 1ull << 63) << 64 | (UINT64_MAX - (uint64_t)(j + i));
 		n += w[n] > least;
 	}

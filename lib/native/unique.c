@@ -1,4 +1,4 @@
-/* Unique: slices that occur, once each. An element is a word that is larger where it is; a slice is a row of words. */
+/* Unique: slices that occur, once each. An element is a word, native_order's; a slice is a row of words. */
 #include "native/native.h"
 
 struct unique {
@@ -9,18 +9,6 @@ struct unique {
 	int64_t *order, *group, *spare;
 	int64_t groups;
 };
-
-static int64_t unique_word(int type, const void *p, int64_t i)
-{
-	double d;
-	int64_t bits;
-
-	if (!native_is_float(type) && native_size(type) && type < NATIVE_F8E4M3FN)
-		return type == NATIVE_U64 ? native_get_int(type, p, i) ^ INT64_MIN : native_get_int(type, p, i);
-	d = native_get(type, p, i) + 0.0;
-	memcpy(&bits, &d, sizeof bits);
-	return d != d ? INT64_MAX : bits < 0 ? INT64_MIN - bits : bits; /* NaNs are one, and last */
-}
 
 static int unique_compare(const struct unique *u, int64_t a, int64_t b)
 {
@@ -73,7 +61,7 @@ static const char *unique_read(struct native *n, struct unique *u)
 		for (int64_t o = 0; o < u->outer; o++)
 			for (int64_t k = 0; k < u->inner; k++)
 				u->word[(i * u->outer + o) * u->inner + k] =
-					unique_word(x->type, x->data, (o * u->count + i) * u->inner + k);
+					native_order(x->type, x->data, (o * u->count + i) * u->inner + k);
 	}
 	return NULL;
 }

@@ -1,24 +1,7 @@
 /* Operators that only move elements. */
+#include "native/moves.h"
 #include "op/native.h"
 #include "op/rules.h"
-
-enum { BLOCKSIZE_MAX = 32768 }; /* of DepthToSpace and SpaceToDepth; its square is a number of channels */
-
-/* Clips start and end of a slice of an axis of extent d as ONNX does; *start: where it begins. Returns the number of elements. */
-static int64_t slice_clip(int64_t d, int64_t *start, int64_t end, int64_t step)
-{
-	int64_t s = *start, lo = step < 0 ? -1 : 0, hi = step < 0 ? d - 1 : d;
-
-	s = s < 0 ? s + d : s;
-	end = end < 0 ? end + d : end;
-	s = s < 0 ? 0 : s; /* backwards too: where numpy takes nothing the standard's words take the first */
-	s = s > hi ? hi : s;
-	end = end < lo ? lo : end > hi ? hi : end;
-	*start = s;
-	if (step > 0)
-		return end > s ? (end - s - 1) / step + 1 : 0;
-	return s > end ? 1 - (s - end - 1) / step : 0; /* -step may not exist */
-}
 
 /* Extent of part i of an axis of extent d split evenly into n: the last may be smaller. */
 static int64_t split_chunk(int64_t d, int64_t n, int64_t i)
@@ -347,7 +330,7 @@ static dim slice_extent(struct infer *I, dim d, dim start, dim end, int64_t step
 	int64_t c, s, e;
 
 	if (poly_is_const(P, d, &c) && poly_is_const(P, start, &s) && poly_is_const(P, end, &e))
-		return rule_const(I, slice_clip(c, &s, e, step));
+		return rule_const(I, moves_clip(c, &s, e, step));
 	if (step < 0) { /* the whole axis backwards */
 		bool from_end = poly_is_const(P, start, &s) && (s == -1 || s >= longest);
 		return from_end && step == -1 && poly_is_const(P, end, &e) && e < -longest ? d : POLY_UNKNOWN;
@@ -540,8 +523,8 @@ static const char *shape_space(struct infer *I)
 	unknown_of_rank(I, rank);
 	if (rank == RANK_UNKNOWN)
 		return NULL;
-	if (rank != 4 || b < 1 || b > BLOCKSIZE_MAX)
-		return rule_why(I, "takes an image of rank 4 and a blocksize of 1 to %d", BLOCKSIZE_MAX);
+	if (rank != 4 || b < 1 || b > MOVES_BLOCKSIZE_MAX)
+		return rule_why(I, "takes an image of rank 4 and a blocksize of 1 to %d", MOVES_BLOCKSIZE_MAX);
 	for (int i = 1; i < 4; i++)
 		if (to_space == (i == 1) && poly_is_const(P, rule_dim(I, 0, i), &c) && c % (i == 1 ? b * b : b))
 			return to_space ? "channels do not divide by blocksize squared" : "the image does not divide by blocksize";

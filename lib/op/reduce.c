@@ -96,6 +96,15 @@ static const char *shape_arg(struct infer *I)
 	return NULL;
 }
 
+/* -1, 0, 1 as element i is less than element k, equal or more; 2: it is NaN, and the other is a number; -2: the other way round. */
+static int compare(const struct tensor *t, int64_t i, int64_t k)
+{
+	int64_t a = native_order((int)t->dtype, t->data, i), b = native_order((int)t->dtype, t->data, k);
+	bool real = !dtype_is_int(t->dtype), apart = (a == INT64_MAX) != (b == INT64_MAX);
+
+	return ((a > b) - (a < b)) * (real && apart ? 2 : 1);
+}
+
 /* NaN wins over any number, as in the specification's reference (numpy). */
 static const char *eval_arg(struct eval *e)
 {
@@ -116,7 +125,7 @@ static const char *eval_arg(struct eval *e)
 		for (int64_t i = 0; i < s.inner; i++) {
 			int64_t best = 0, base = o * s.n * s.inner + i;
 			for (int64_t k = 1; k < s.n; k++) {
-				int c = element_compare(x, base + k * s.inner, base + best * s.inner);
+				int c = compare(x, base + k * s.inner, base + best * s.inner);
 				if (c ? c == 2 || c == (max ? 1 : -1) : last)
 					best = k;
 			}

@@ -137,19 +137,6 @@ void store_i(struct tensor *t, int64_t off, int n, const int64_t *v); /* integer
 /* The same with the bits of u64. */
 void store_u(struct tensor *t, int64_t off, int n, const int64_t *v);
 int64_t tensor_get_int(const struct tensor *t, int64_t i);
-/* An integer that is larger if and only if the element is; NaN is larger than any number, both zeros are equal. */
-int64_t element_rank(const struct tensor *t, int64_t i);
-static inline int64_t float_rank(double d)
-{
-	int64_t bits;
-
-	d += 0.0;
-	memcpy(&bits, &d, sizeof bits);
-	return d != d ? INT64_MAX : bits < 0 ? INT64_MIN - bits : bits;
-}
-void element_ranks(const struct tensor *t, int64_t off, int64_t stride, int64_t n, int64_t *rank); /* of n of them */
-/* -1, 0, 1 as element i is less than element k, equal or more; 2: it is NaN, and the other is a number; -2: the other way round. */
-int element_compare(const struct tensor *t, int64_t i, int64_t k);
 enum { BLOCK = 256 }; /* elements handled at a time */
 static inline char *tensor_bytes(struct tensor *t) { return (char *)t->data; }
 bool dtype_fixed(enum dtype t); /* numbers and bool that tensors of this evaluator may hold */

@@ -1,5 +1,5 @@
 /* Operators about shapes, and those that make tensors from them: Shape, Size, Constant, Range, ... */
-#include <math.h>
+#include "native/shapes.h"
 #include "op/native.h"
 #include "op/rules.h"
 
@@ -140,17 +140,7 @@ static const char *shape_eye(struct infer *I)
 
 /* ---- Range ---- */
 
-/* How many integers from v[0] on are below v[1], by steps v[2] (above it, if they are negative). */
-static double range_count(const __int128 *v)
-{
-	__int128 span = v[2] > 0 ? v[1] - v[0] : v[0] - v[1], step = v[2] > 0 ? v[2] : -v[2];
-
-	return span <= 0 ? 0 : (double)((span + step - 1) / step);
-}
-
-#define RANGE_MAX 1e12 /* elements */
-
-/* The same of numbers that need not be whole. */
+/* The extent of a Range of constants that need not be whole. */
 static const char *real_range(struct infer *I, dim *extent)
 {
 	double v[3];
@@ -165,9 +155,9 @@ static const char *real_range(struct infer *I, dim *extent)
 	}
 	if (v[2] == 0)
 		return "the step is 0";
-	double n = ceil((v[1] - v[0]) / v[2]);
-	if (!(n < RANGE_MAX))
-		return rule_why(I, "%.0f elements, at most %.0f are supported", n, RANGE_MAX);
+	double n = shapes_real(v);
+	if (!(n < SHAPES_RANGE_MAX))
+		return rule_why(I, "%.0f elements, at most %.0f are supported", n, SHAPES_RANGE_MAX);
 	*extent = rule_const(I, n > 0 ? (int64_t)n : 0);
 	return NULL;
 }
@@ -192,9 +182,9 @@ static const char *shape_range(struct infer *I)
 		return NULL;
 	bool from = poly_is_const(P, s->e[0], &start);
 	if (from && poly_is_const(P, l->e[0], &limit)) {
-		double count = range_count((__int128[]){start, limit, step});
-		if (!(count < RANGE_MAX))
-			return rule_why(I, "%.0f elements, at most %.0f are supported", count, RANGE_MAX);
+		double count = shapes_count((__int128[]){start, limit, step});
+		if (!(count < SHAPES_RANGE_MAX))
+			return rule_why(I, "%.0f elements, at most %.0f are supported", count, SHAPES_RANGE_MAX);
 		d[0] = rule_const(I, (int64_t)count);
 	} else {
 		d[0] = step > 0 ? poly_ceildiv(P, poly_sub(P, l->e[0], s->e[0]), step)

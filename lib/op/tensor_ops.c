@@ -228,7 +228,7 @@ void store_i(struct tensor *t, int64_t off, int n, const int64_t *v)
 #undef STORE
 	default:
 		for (int i = 0; i < n; i++)
-			store_d(t, off + i, 1, &(double){i64_to_odd(v[i])});
+			store_d(t, off + i, 1, &(double){native_odd_of(v[i])});
 	}
 }
 /* clang-format on */
@@ -241,7 +241,7 @@ void store_u(struct tensor *t, int64_t off, int n, const int64_t *v)
 	}
 	for (int i = 0; i < n; i++) {
 		uint64_t u = (uint64_t)v[i];
-		store_d(t, off + i, 1, &(double){t->dtype == DT_F64 ? (double)u : u64_to_odd(u)});
+		store_d(t, off + i, 1, &(double){t->dtype == DT_F64 ? (double)u : native_odd(u)});
 	}
 }
 
@@ -257,40 +257,6 @@ int64_t tensor_get_int(const struct tensor *t, int64_t i)
 	int64_t v;
 	load_i(t, i, 1, 1, &v);
 	return v;
-}
-
-void element_ranks(const struct tensor *t, int64_t off, int64_t stride, int64_t n, int64_t *rank)
-{
-	double d[BLOCK];
-
-	for (int64_t i = 0; i < n; i += BLOCK) {
-		int m = n - i < BLOCK ? (int)(n - i) : BLOCK;
-		if (dtype_is_int(t->dtype) || t->dtype == DT_BOOL) {
-			load_i(t, off + i * stride, stride, m, rank + i);
-			for (int j = 0; j < m && t->dtype == DT_U64; j++)
-				rank[i + j] ^= INT64_MIN;
-		} else {
-			load_d(t, off + i * stride, stride, m, d);
-			for (int j = 0; j < m; j++)
-				rank[i + j] = float_rank(d[j]);
-		}
-	}
-}
-
-int64_t element_rank(const struct tensor *t, int64_t i)
-{
-	int64_t rank;
-
-	element_ranks(t, i, 1, 1, &rank);
-	return rank;
-}
-
-int element_compare(const struct tensor *t, int64_t i, int64_t k)
-{
-	int64_t a = element_rank(t, i), b = element_rank(t, k);
-	bool real = !dtype_is_int(t->dtype), apart = (a == INT64_MAX) != (b == INT64_MAX);
-
-	return ((a > b) - (a < b)) * (real && apart ? 2 : 1);
 }
 
 void tensor_set(struct tensor *t, int64_t i, double v)

@@ -434,6 +434,28 @@ static void test_attention_empty(void)
 	call_free(c);
 }
 
+static void test_order(void)
+{
+	static const float up[] = {-INFINITY, -2, -0x1p-149f, -0.0f, 0, 0x1p-149f, 2, INFINITY, NAN};
+	static const uint64_t whole[] = {0, 1, INT64_MAX, 1ull << 63, UINT64_MAX};
+	bool right = true;
+
+	for (int i = 0; i < 8; i++) {
+		int64_t a = native_order(NATIVE_F32, up, i), b = native_order(NATIVE_F32, up, i + 1);
+		right &= up[i] == up[i + 1] ? a == b : a < b;
+	}
+	ok(right && native_order_of(-NAN) == native_order_of(NAN), "the order of floats");
+	for (int i = 0; i < 4; i++)
+		right &= native_order(NATIVE_U64, whole, i) < native_order(NATIVE_U64, whole, i + 1);
+	ok(right && native_order(NATIVE_I64, whole, 4) < native_order(NATIVE_I64, whole, 0), "the order of integers");
+}
+
+static void test_odd(void)
+{
+	ok((float)native_odd((1ull << 63) + (1ull << 39) + 1) > 0x1p63f && native_odd_of(-5) == -5 && native_odd(UINT64_MAX) < 0x1p64,
+	   "integers on the way to less");
+}
+
 static void test_sizes(void)
 {
 	for (enum dtype t = DT_NONE; t < DT_COUNT; t++)
@@ -682,6 +704,8 @@ int main(void)
 	test_misfits();
 	for (int i = 0; i < 8; i++)
 		test_resize(i % 2 ? "nearest" : "linear", (int64_t[]){6, 0, -1, INT64_MAX}[i / 2], i < 4);
+	test_order();
+	test_odd();
 	test_sizes();
 	test_scatter_overflow();
 	test_attention_empty();
