@@ -3,9 +3,10 @@
 (onnxruntime.tools.symbolic_shape_infer, which wants sympy) know.
 
 Counted are the results of all nodes but Constant, bodies included. A shape is known if its rank and all its extents are: as numbers, or as
-expressions of the symbols of the model's inputs. A name that a tool made up for an extent says nothing, and does not count. A shape is
-wrong if a run of the model (ONNX Runtime, random inputs, two sets of sizes where it takes them) gives another; values of bodies are
-not looked at. hone must be in PATH. Ends with 1 if ge-shape is wrong somewhere, or knows less of a model than another.
+expressions of the symbols of the model's inputs, among them those that a tool names an input's size by that has no name in the file
+(Paddle's "?" is none). Another name that a tool made up for an extent says nothing, and does not count. A shape is wrong if a run of
+the model (ONNX Runtime, random inputs, two sets of sizes where it takes them) gives another; values of bodies are not looked at.
+hone must be in PATH. Ends with 1 if ge-shape is wrong somewhere, or knows less of a model than another.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import onnxruntime as ort
 from onnx import helper
 
 ort.set_default_logger_severity(4)
-SIZES = [1, 2, 3, 4, 5, 8, 16, 32, 64, 128, 192, 256, 320, 512, 640]
+SIZES = [48, 64, 1, 2, 3, 4, 5, 8, 16, 32, 128, 192, 256, 320, 512, 640]
 
 
 def graphs(graph):
@@ -112,7 +113,7 @@ def symbols_in(dim):
 
 
 def known(dims, symbols):
-    return dims is not None and all(d is not None and (d in symbols or symbols_in(d) <= symbols) for d in dims)
+    return dims is not None and all(d is not None and (d in symbols or ("?" not in d and symbols_in(d) <= symbols)) for d in dims)
 
 
 def runs(model, symbols):
@@ -132,7 +133,7 @@ def runs(model, symbols):
     for first in SIZES:
         sizes = {n: first for n in symbols}
         for i, n in enumerate(sorted(symbols)):
-            if re.match("batch|N$|n$|DynamicDimension.0", n):
+            if re.match("batch|N$|n$|DynamicDimension.0|.*:0$", n):
                 sizes[n] = 1 + given
         try:
             y = s.run(None, feeds(s, sizes))
@@ -148,7 +149,7 @@ def feeds(s, sizes):
     rng = np.random.default_rng(1)
     fed = {}
     for i in s.get_inputs():
-        shape = [d if isinstance(d, int) else sizes.get(d, 1) for d in i.shape]
+        shape = [d if isinstance(d, int) else sizes.get("%s:%d" % (i.name, k), sizes.get(d, 1)) for k, d in enumerate(i.shape)]
         kind = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": bool}.get(i.type, np.float32)
         fed[i.name] = rng.standard_normal(shape).astype(kind) if kind in (np.float32, np.float64) else np.full(shape, 16000 if i.name == "sr" else 1, kind)
     return fed
@@ -176,14 +177,32 @@ def wrong(found, symbols, names, ran):
     return bad
 
 
+def is_name(dim):
+    return bool(re.search(r"[^\W]", dim))
+
+
+def unnamed(model):
+    """Sizes of inputs without a name: INPUT:AXIS."""
+    given = {i.name for i in model.graph.initializer}
+    return [(i.name, k) for i in model.graph.input if i.name not in given for k, d in enumerate(i.type.tensor_type.shape.dim)
+            if not is_name(d.dim_param) and (not d.HasField("dim_value") or d.dim_value < 0)]
+
+
+def called(found, open_):
+    """The names that a tool gave to sizes without one, each to one size."""
+    names = [(found[i][k], "%s:%d" % (i, k)) for i, k in open_ if found.get(i) and found[i][k]]
+    return {n: size for n, size in names if [m for m, _ in names].count(n) == 1}
+
+
 TOOLS = (("hone", by_hone), ("onnx", by_onnx), ("ort", by_ort))
 
 
 def measure(path):
     model = onnx.load(path)
     names = [o for g in graphs(model.graph) for o in results(g)]
-    symbols = {d.dim_param for v in model.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param}
-    ran = list(runs(model, symbols)) if not quick else []
+    symbols = {d.dim_param for v in model.graph.input for d in v.type.tensor_type.shape.dim if is_name(d.dim_param)}
+    open_ = unnamed(model)
+    ran = list(runs(model, symbols | {"%s:%d" % x for x in open_})) if not quick else []
     row, told = [len(names)], []
     for tool, infer in TOOLS:
         try:
@@ -191,12 +210,14 @@ def measure(path):
         except Exception as e:
             told.append("%s: %s" % (tool, str(e).split("\n")[0][:100]))
             found = {}
-        row.append(sum(known(found.get(n), symbols) for n in names))
-        bad = wrong(found, symbols, set(names), ran)
+        own = called(found, open_)
+        mine = symbols | set(own)
+        row.append(sum(known(found.get(n), mine) for n in names))
+        bad = wrong(found, mine, set(names), [(sizes | {n: sizes[size] for n, size in own.items()}, shapes) for sizes, shapes in ran])
         row.append(len(bad))
         told += ["%s: %s" % (tool, b) for b in bad[:3]]
         if verbose and tool == "hone":
-            told += ["unknown: %s %s" % (n, found.get(n)) for n in names if not known(found.get(n), symbols)][:verbose]
+            told += ["unknown: %s %s" % (n, found.get(n)) for n in names if not known(found.get(n), mine)][:verbose]
     return row, told, len(ran)
 
 

@@ -1,4 +1,5 @@
 /* ONNX files to modules. */
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -516,6 +517,38 @@ static void import_header(struct importer *c)
 	c->m->opset = CANONICAL_OPSET;
 }
 
+/* NAME_dim_K, of letters, digits, dots and underscores, which --set and expressions of sizes can say; a name that nothing in the file
+ * has. */
+static sym size_name(const struct importer *c, sym input, int axis)
+{
+	char *name = xprintf("%s%s", isdigit((unsigned char)*sym_str(input)) ? "_" : "", sym_str(input));
+	sym y;
+
+	for (char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && *p != '.')
+			*p = '_';
+	y = intern_printf("%s_dim_%d", name, axis);
+	for (int n = 2; poly_var_find(c->m->dims, y); n++)
+		y = intern_printf("%s_dim_%d_%d", name, axis, n);
+	free(name);
+	return y;
+}
+
+/* A size of the model's inputs that has no name is a symbol of its own: each run says what it is. When all names are known. */
+static void name_sizes(struct importer *c)
+{
+	const struct graph *g = graph(c->m, c->m->main);
+
+	for (size_t i = 0; i < g->in.n; i++) {
+		struct value *x = val(c->m, g->in.a[i]);
+		dim *dims = x->type.rank > 0 ? arena_copy(&c->m->arena, x->type.dims, (size_t)x->type.rank * sizeof *dims) : NULL;
+		for (int k = 0; k < x->type.rank && !x->type.other; k++)
+			if (dims[k] == POLY_UNKNOWN)
+				dims[k] = poly_of(c->m->dims, module_symbol(c->m, size_name(c, x->name, k)));
+		x->type.dims = dims ? dims : x->type.dims;
+	}
+}
+
 static void *skeleton_alloc(void *arena, size_t n) { return arena_alloc(arena, n); }
 static void skeleton_free(void *arena, void *p) {}
 
@@ -559,6 +592,7 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	scope_enter(&c, g, false);
 	import_graph(&c, g, c.model->graph, o->overridable_const);
 	scope_leave(&c);
+	name_sizes(&c);
 	convert_finish(&c);
 	import_refer(&c);
 	arena_release(&arena);

@@ -5,9 +5,11 @@
 #include "onnx/import.h"
 #include "onnx/names.h"
 
-/* Paddle calls every size that it does not know "?": no name, though equal ones would be equal sizes. */
+/* Paddle calls every size that it does not know "?", others "-1": no name, though equal ones would be equal sizes. */
 static bool is_name(sym name)
 {
+	if (name && sym_str(name)[0] == '-' && !sym_str(name)[1 + strspn(sym_str(name) + 1, "0123456789")])
+		return false;
 	for (const char *s = name ? sym_str(name) : ""; *s; s++)
 		if (*s == '_' || isalnum((unsigned char)*s) || (unsigned char)*s >= 0x80)
 			return true;

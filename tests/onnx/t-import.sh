@@ -90,6 +90,41 @@ if [ -w /dev/full ]; then
 	ok $? 'a full disk'
 fi
 
+# Sizes of inputs without a name get one each, which nothing in the file has.
+cat >open.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol "-1" 0 inf
+symbol "?" 0 inf
+symbol n 0 inf
+symbol x_dim_0 0 inf
+const one = f32[] [1]
+graph g {
+  input x: f32[?,"?",3,n]
+  input "2/y=:0": f32["?","-1","-1",3]
+  input z: f32[x_dim_0]
+  a = Mul(x, @one)
+  b = Mul("2/y=:0", @one)
+  c = Mul(z, @one)
+  output a = a
+  output b = b
+  output c = c
+}
+END
+ge-load open.txt | ge-export -o open.onnx
+is "$(ge-import open.onnx | ge-shape | ge-dump | sed -n 's/^  input.*: //p; s/^  [abc]: \([^ ]*\) .*/\1/p' | tr '\n' ' ')" \
+	"f32[x_dim_0_2,x_dim_1,3,n] f32[_2_y__0_dim_0,_2_y__0_dim_1,_2_y__0_dim_2,3] f32[x_dim_0] f32[x_dim_0_2,x_dim_1,3,n] \
+f32[_2_y__0_dim_0,_2_y__0_dim_1,_2_y__0_dim_2,3] f32[x_dim_0] " 'sizes without a name'
+ge-import open.onnx -o 1.g && ge-export -o again.onnx 1.g && ge-import again.onnx -o 2.g
+is "$(ge-stat --digest 2.g)" "$(ge-stat --digest 1.g)" 'their names are written, and read again'
+is "$(ge-shape --set x_dim_0_2=5,_2_y__0_dim_2=7 --shape x:?x4x3x? 1.g | ge-dump | grep '^  input' | tr '\n' ' ')" \
+	'  input x: f32[5,4,3,n]   input "2/y=:0": f32[_2_y__0_dim_0,_2_y__0_dim_1,7,3]   input z: f32[x_dim_0] ' 'ge-shape gives them sizes'
+run-ref open.onnx 2>err
+is "$? $(tail -1 err)" '64 run-ref: give them, for example: run-ref --set _2_y__0_dim_0=1,_2_y__0_dim_1=1,_2_y__0_dim_2=1,n=1,x_dim_0=1,x_dim_0_2=1,x_dim_1=1' \
+	'what is missing is proposed by name'
+run-cmp --set "$(sed -n 's/.*--set //p' err)" open.onnx 2.g 2>err
+is $? 0 'as proposed'
+
 data=/usr/share/libonnx-testdata/data
 if [ -d $data ]; then
 	find $data -name model.onnx | sort >list
