@@ -175,8 +175,9 @@ static void agree(struct model *M, const struct node *x, uint32_t i, val_id v)
 	dim *dims = t->rank > 0 ? arena_copy(&m->arena, t->dims, (size_t)t->rank * sizeof *dims) : NULL;
 
 	for (int d = 0; d < t->rank && t->rank == r->rank; d++) {
-		if (t->dims[d] == r->dims[d] || r->dims[d] == POLY_UNKNOWN || t->dims[d] == POLY_UNKNOWN ||
-		    !op_sizes_agree(x, d, r->rank) || !meant_equal(M, t->dims[d], r->dims[d]))
+		enum agreement is = op_sizes_agree(x, d, r->rank);
+		if (t->dims[d] == r->dims[d] || r->dims[d] == POLY_UNKNOWN || t->dims[d] == POLY_UNKNOWN || is == SIZES_ANY ||
+		    (is == SIZES_EQUAL_OR_1 && !meant_equal(M, t->dims[d], r->dims[d])))
 			continue;
 		dims[d] = r->dims[d];
 		vec_push(&M->sizes.same, (struct size_same){(uint32_t)M->calls.n, v, d, r->dims[d]});

@@ -29,11 +29,13 @@ static double graph_flops(struct module *m, graph_id g, int depth)
 	return f;
 }
 
-bool op_sizes_agree(const struct node *n, int axis, int rank)
+enum agreement op_sizes_agree(const struct node *n, int axis, int rank)
 {
 	int64_t joined = n->op == OP_Concat ? attr_i(n, "axis") : rank;
 
-	return op_is(n->op, OP_ELEMENTWISE) || (n->op == OP_Concat && axis != joined + (joined < 0 ? rank : 0));
+	if (n->op == OP_Concat && axis != joined + (joined < 0 ? rank : 0))
+		return SIZES_EQUAL;
+	return op_is(n->op, OP_ELEMENTWISE) ? SIZES_EQUAL_OR_1 : SIZES_ANY;
 }
 
 double node_flops(struct module *m, const struct node *n)

@@ -70,8 +70,9 @@ const struct op *op_row(enum opcode op); /* NULL: no row yet */
 /* Why n cannot be run, whatever its operands hold; NULL: it may run. Bodies are not looked at. */
 const char *op_unable(struct module *m, const struct node *n);
 bool op_attr_is_type(enum opcode op, const char *attr); /* its value is the number of an element type */
-/* Must an operand of rank `rank`, which the result has too, be as large as it on that axis, if it is not of size 1? */
-bool op_sizes_agree(const struct node *n, int axis, int rank);
+/* How large is an operand of rank `rank`, which the result has too, beside it on that axis? */
+enum agreement { SIZES_ANY, SIZES_EQUAL_OR_1, SIZES_EQUAL };
+enum agreement op_sizes_agree(const struct node *n, int axis, int rank);
 double node_flops(struct module *m, const struct node *n); /* bodies included; 0 if not static */
 
 /* Shape inference of the whole module, to a fixed point, through bodies: sets every value's type. Types that values have already are

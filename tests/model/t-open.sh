@@ -172,4 +172,28 @@ done
 run-dev image.so --set b=1,h=7,w=8 -o y.npz 2>err
 [ $? = 65 ] && grep -q 'step .*: axis 2 is of size [67], not [67]$' err
 ok $? "sizes that do not fit each other: 65"
+
+cat >joined.txt <<'END'
+hone-text 1
+module ir=8 opset=20
+symbol b 1 inf
+symbol h 24 inf
+symbol w 0 inf
+graph main {
+  input x: f32[b,4,h,w]
+  input y: f32[b,2,1,w]
+  p = MaxPool(x) {kernel_shape=[24,1] strides=[24,1]} "pool"
+  t = Concat(p, y) {axis=1} "join"
+  output t = t
+}
+END
+ge-load joined.txt | ge-shape | ge-fuse | ge-layout -o joined.g && ge-plan -q --no-fallback joined.g -o plan.g && ge-emit -q plan.g -o joined && [ -s joined.so ]
+ok $? "a join of axes that must be equal has a kernel"
+for set in b=2,h=24,w=8 b=1,h=40,w=3; do
+	run-dev joined.so --set $set -o y.npz && run-ref joined.g --set $set -o r.npz && equal y.npz r.npz
+	ok $? "$set: the evaluator's numbers"
+done
+run-dev joined.so --set b=1,h=48,w=8 -o y.npz 2>err
+[ $? = 65 ] && grep -q 'step .*: axis 2 is of size 2, not 1$' err
+ok $? "and refuses others: 65"
 done_testing
