@@ -32,7 +32,7 @@ static bool is_word(const char *s)
 		"state_item_bytes", "state_item_put", "state_like", "state_list", "state_open", "state_place", "state_publish", "state_put", "state_read", "state_round",
 		"state_take", "table_load", "table_reset", "table_save", "HONE_STATE_FILE_H", "NUM_STATES", "STATE_ALIGN", "STATE_BYTES", "STATE_HEAD",
 		"STATE_MAGIC", "STATE_VERSION", "hone_state",
-		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "shape_bytes", "TENSOR", "copy_apart", "table", "table_close", "table_open", "table_preset", "table_run",
+		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "shape_bytes", "shape_endless", "TENSOR", "copy_apart", "table", "table_close", "table_open", "table_preset", "table_run",
 		"size_check", "size_floor", "size_learn", "size_least", "size_most", "size_plus", "size_refuse", "size_any", "size_result", "size_settle", "size_times",
 		"size_work",
 		"table_run_timed", "table_verify", "team_claim", "team_close", "team_forked", "team_forks", "team_is_here", "team_main", "team_open", "team_pause", "team_run", "team_share",

@@ -111,6 +111,9 @@ int main(void)
 	set(1L << 60, 4, 1L << 60, 4);
 	if (refused(m, "input x: it is larger than any memory"))
 		return 6;
+	set(0, 4, 0, 1L << 40);
+	if (refused(m, "input y: axis 1 is of size 1099511627776, not 4"))
+		return 11;
 	set(3, 5, 3, 4);
 	if (refused(m, "input x: axis 1 is of size 5, not 4"))
 		return 7;
@@ -140,6 +143,28 @@ ok $? "from C: sizes that vary, and those that do not fit"
 ge-emit -q --embed --no-compile plan.g -o vary && ${CC:-cc} -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	$(sed -n 's/.*Compile with: //p' vary.c | head -1) -O1 main.c vary.c "$top/build/libhone_eval.a" -o program -lm -pthread 2>err && ./program >out 2>err
 ok $? "the same under sanitizers"
+
+# An input without elements whose other size a kernel would count through for hours.
+cat >long.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+symbol k 0 inf
+graph main {
+  input x: f32[n,4,k]
+  y = ReduceSum(x) {keepdims=0} "sum"
+  output y = y
+}
+END
+ge-load long.txt | ge-shape | ge-fuse | ge-layout -o long.g && ge-plan -q --no-fallback long.g -o plan.g && ge-emit -q plan.g -o long && [ -s long.so ]
+ok $? "a sum of all, of open sizes"
+run-dev long.so --set n=0,k=7 -o y.npz && [ -s y.npz ]
+ok $? "of no elements: 0"
+for set in n=17179869184,k=0 n=0,k=17179869184; do
+	timeout 20 run-dev long.so --set $set -o y.npz 2>err
+	[ $? = 65 ] && grep -q 'input x: .*larger than any memory' err && [ "$(wc -l <err)" = 1 ]
+	ok $? "$set: refused"
+done
 
 # Sizes that are meant to be equal, images, whose layout is the kernels' own, and a product of two sizes that may be 0.
 weights() { yes "$2" | head -"$1" | paste -sd, -; }
