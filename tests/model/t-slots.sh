@@ -183,6 +183,6 @@ ok $? "none of its parts is on the slow path"
 same_run parts --set n=3,m=3
 ok $? "operands of one size"
 run-dev parts.so --set n=3,m=2 -o y.npz 2>err
-[ $? = 65 ] && grep -q 'step c: operand 1 has another extent at axis 0' err && [ "$(wc -l <err)" = 1 ]
+[ $? = 65 ] && grep -q 'step c: axis 0 is of size 2, not 3' err && [ "$(wc -l <err)" = 1 ]
 ok $? "operands that do not fit"
 done_testing
