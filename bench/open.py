@@ -96,7 +96,7 @@ CASES = {
     "ssdlite320": images("image", ((3, 320, 320), (3, 240, 427)), found=True),
     "fasterrcnn320": images("image", ((3, 320, 320), (3, 240, 427)), found=True),
     "piper_joe": Case({"input": whole(1, 130), "input_lengths": None, "scales": constant(np.float32, 0, 1, 0)},
-                      {f"1x{n}": {"input": (1, n), "input_lengths": (1,), "scales": (3,)} for n in (20, 60, 150)}, 1e-3),
+                      {f"1x{n}": {"input": (1, n), "input_lengths": (1,), "scales": (3,)} for n in (20, 50, 200)}, 1e-3),
     "minilm_l6": tokens(("input_ids", "attention_mask", "token_type_ids"), (whole(0, 30522), mask, full(0)), TEXTS),
     "bert_small_dyn": tokens(("input",), (whole(0, 8192),), ((1, 16), (1, 128), (4, 37), (8, 64))),
     "ch_PP-OCRv4_det_infer": images("x", ((1, 3, 320, 320), (1, 3, 480, 640), (2, 3, 224, 352)), normal, least=0.01),

@@ -371,8 +371,20 @@ static bool same_constants(const struct lowered *first, const struct lowered *l,
 	return same;
 }
 
+/* The program for single sizes, to be compared with those for all, whose constants were computed as `computed` says. It has constants of
+ * its own where they are computed otherwise. */
+static struct lowered single(struct group *g, node_id n, const struct target *t, const char *algo, struct digest computed, const char **why)
+{
+	struct lowered l = lower_sketch(g->m, n, t, algo, why);
+
+	if (*why || digest_eq(l.prog->constants, computed))
+		return l;
+	prog_free(l.prog);
+	return lower_group(g->m, n, t, algo, why);
+}
+
 /* The program for single sizes, among them the least and the greatest, says the same. NULL, or where not. */
-static const char *compare(struct group *g, node_id n, const struct target *t, const struct lowered *q)
+static const char *compare(struct group *g, node_id n, const struct target *t, const struct lowered *q, struct digest computed)
 {
 	enum { TRIES = 6 };
 	static const int64_t few[TRIES] = {1, 2, 3, 7, 16, 33};
@@ -396,9 +408,9 @@ static const char *compare(struct group *g, node_id n, const struct target *t, c
 		if (!any)
 			continue;
 		set_types(g, size);
-		struct lowered l = lower_sketch(g->m, n, t, q->prog->algo, &why);
+		struct lowered l = single(g, n, t, q->prog->algo, computed, &why);
 		set_types(g, NULL);
-		if (!why && !sized_agrees(g->m, q, &l))
+		if (!why && !sized_agrees(g->m, q, &l, !digest_eq(l.prog->constants, computed)))
 			wrong = arena_printf(&g->m->arena, "it is not what the program for %s = %ld is", sym_str(q->prog->params.a[0].name),
 					     (long)size[0]);
 		if (l.prog)
@@ -418,7 +430,7 @@ static const char *join(struct group *g, node_id id, const struct target *t, int
 	if (!why)
 		why = loop_verify(l.prog);
 	if (!why)
-		why = compare(g, id, t, &l);
+		why = compare(g, id, t, &l, p[0]->constants);
 	if (!why)
 		s->low.prog = l.prog;
 	else if (l.prog) {
@@ -471,6 +483,35 @@ static void choose_rest(struct group *g)
 	g->rest = best;
 }
 
+/* Has it the same stages, of other numbers? */
+static bool same_form(const struct loop_prog *p, const struct loop_prog *q)
+{
+	return p->bufs.n == q->bufs.n && p->stages.n == q->stages.n && digest_eq(p->constants, q->constants);
+}
+
+/* Lowering may do otherwise at sizes that fill vectors, as the usual ones do. Then those one step larger, if they are like the points. */
+static void retry_usual(struct group *g, node_id n, const struct target *t, int64_t *size, struct lowered *l, struct loop_prog **p)
+{
+	int64_t more[LOOP_PARAMS_MAX], lo, hi;
+	const char *why;
+
+	for (int k = 0; k < g->n; k++) {
+		more[k] = size[k] + values_of(g, k, &lo, &hi);
+		more[k] = more[k] <= hi ? more[k] : size[k];
+	}
+	set_types(g, more);
+	struct lowered again = lower_sketch(g->m, n, t, p[USUAL]->algo, &why);
+	if (!why && same_form(again.prog, p[0]) && again.nconst == l->nconst) {
+		struct lowered old = *l;
+		*l = again;
+		again = old;
+		p[USUAL] = l->prog;
+		memcpy(size, more, sizeof *size * (size_t)g->n);
+	}
+	if (again.prog)
+		prog_free(again.prog);
+}
+
 static void lower_points(struct group *g, node_id n, const struct target *t, const char *algo, struct sized *s, const char **why)
 {
 	int64_t at[POINTS + 1][LOOP_PARAMS_MAX] = {{0}};
@@ -491,6 +532,8 @@ static void lower_points(struct group *g, node_id n, const struct target *t, con
 		if (!*why && !same_constants(&l[USUAL], &l[i], made))
 			*why = "its constants differ with the sizes";
 	}
+	if (!*why && !same_form(p[USUAL], p[0]))
+		retry_usual(g, n, t, at[USUAL], &l[USUAL], p);
 	set_types(g, NULL);
 	s->low = (struct lowered){NULL, l[0].nconst, l[0].cval};
 	if (!*why)

@@ -92,13 +92,13 @@ static bool small(struct loop_prog *p)
 	return true;
 }
 
-bool sized_agrees(struct module *m, const struct lowered *q, const struct lowered *p)
+bool sized_agrees(struct module *m, const struct lowered *q, const struct lowered *p, bool own)
 {
 	struct arena a = {0};
 	void **x = ARENA_ARRAY(&a, void *, q->prog->bufs.n), **y = ARENA_ARRAY(&a, void *, p->prog->bufs.n);
 	bool agree = true;
 
-	if (p->nconst == q->nconst && small(q->prog) && small(p->prog) && give(m, q, q, x, &a) && give(m, p, q, y, &a))
+	if ((own || p->nconst == q->nconst) && small(q->prog) && small(p->prog) && give(m, q, q, x, &a) && give(m, p, own ? p : q, y, &a))
 		for (int k = 0; k < q->prog->made[SCOPE_OUT] && agree; k++)
 			agree = same_result(q, p, k, x, y);
 	arena_release(&a);

@@ -3,9 +3,9 @@
 #define HONE_SIZED_IMPL_H
 #include "lower/sized.h"
 
-/* Are the results of q, for the values of its parameters, those of p, the program for these sizes? Of random operands; constants are q's.
- * true also where that cannot be compared: the constants are others, or too much is to be computed. */
-bool sized_agrees(struct module *m, const struct lowered *q, const struct lowered *p);
+/* Are the results of q, for the values of its parameters, those of p, the program for these sizes? Of random operands; constants are q's,
+ * or p's own. true also where that cannot be compared: q has other constants, or too much is to be computed. */
+bool sized_agrees(struct module *m, const struct lowered *q, const struct lowered *p, bool own);
 /* Puts into each of n sizes what branches in them are wherever all sizes of a result are 1 or more (sized_branch.c). */
 void sized_settle(struct polys *P, int n, poly *e, int nresult, const dim *result);
 /* The least value of a symbol with which e can be 1 or more, as far as intervals tell. */

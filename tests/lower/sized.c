@@ -340,6 +340,30 @@ static const struct {
 	 "  input x: f32[1,16,h,w]\n  z = MaxPool(x) {kernel_shape=[2,2] strides=[2,2]}\n  output z = z\n"},
 };
 
+/* Constant weights that are rearranged when it is built: for merged phases at most sizes, phase by phase where that fills vectors. */
+static const struct {
+	int taps;
+	const char *nodes;
+} transposed[] = {
+	{16, "  input x: f32[1,6,n]\n  input b: f32[4]\n  y = ConvTranspose(x, @w, b) {pads=[4,4] strides=[8]}\n  output y = y\n"},
+	{16, "  input x: f32[1,6,8*n]\n  y = ConvTranspose(x, @w) {pads=[4,4] strides=[8]}\n  output y = y\n"},
+	{8, "  input x: f32[1,6,64*n]\n  y = ConvTranspose(x, @w) {pads=[2,2] strides=[4]}\n  output y = y\n"},
+	{4, "  input x: f32[k,6,n]\n  y = ConvTranspose(x, @w) {pads=[1,1] strides=[2]}\n  z = Relu(y)\n  output z = z\n"},
+	{3, "  input x: f32[1,6,n]\n  y = ConvTranspose(x, @w) {strides=[3]}\n  output y = y\n"},
+};
+
+static void of_transposed(int taps, const char *nodes)
+{
+	struct arena a = {0};
+	struct rng rng = {3};
+	char *text = arena_printf(&a, "const w = f32[6,4,%d] [", taps);
+
+	for (int i = 0; i < 6 * 4 * taps; i++)
+		text = arena_printf(&a, "%s%s%ld", text, i ? "," : "", (long)rng_range(&rng, -9, 9));
+	of_text("symbol n 1 inf\nsymbol k 1 inf\n", arena_printf(&a, "%s]\n", text), nodes);
+	arena_release(&a);
+}
+
 /* Groups that have no program for all sizes. */
 static const struct {
 	const char *symbols, *constants, *nodes;
@@ -365,6 +389,8 @@ int main(int argc, char **argv)
 		of_text(NULL, texts[i].constants, texts[i].nodes);
 	for (size_t i = 0; argc == 1 && i < sizeof bounded / sizeof *bounded; i++)
 		of_text(bounded[i].symbols, "", bounded[i].nodes);
+	for (size_t i = 0; argc == 1 && i < sizeof transposed / sizeof *transposed; i++)
+		of_transposed(transposed[i].taps, transposed[i].nodes);
 	refusals = true;
 	for (size_t i = 0; argc == 1 && i < sizeof refused / sizeof *refused; i++)
 		of_text(refused[i].symbols, refused[i].constants, refused[i].nodes);
