@@ -25,6 +25,7 @@ static const char *filled_in(struct emit *e, const struct instr_use *u, const ch
 		case 'o': by = address(e, s->out, u->out); break;
 		case 'a': by = address(e, lex(e->p, u->read[0])->buf, u->at[0]); break;
 		case 'b': by = address(e, lex(e->p, u->read[1])->buf, u->at[1]); break;
+		case 'c': by = address(e, lex(e->p, u->read[2])->buf, u->at[2]); break;
 		case 'v': by = accumulator; break;
 		case 's': by = poly_text(e, u->out_step[0]); break;
 		case 't': by = poly_text(e, u->step[0][1]); break;

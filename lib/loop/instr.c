@@ -1,5 +1,6 @@
 /* Target instructions: the backends' tables as one, and the match of a nest with a row. */
 #include "loop/instr.h"
+#include <ctype.h>
 #include <string.h>
 #include "target/backend.h"
 #include "target/rate.h"
@@ -52,6 +53,16 @@ int instr_dot(const struct target *t, enum dtype a, enum dtype b, bool each)
 	for (int row = 1; (r = instr_row(row)); row++)
 		if (instr_find(t, r->name) == row && is_there(t, r) && is_dot(r) && (r->in[0].step[0] != 0) == each && pays(t, r) &&
 		    !strcmp(r->in[0].dtype, dtype_name(a)) && !strcmp(r->in[1].dtype, dtype_name(b)))
+			return row;
+	return 0;
+}
+
+int instr_nibbles(const struct target *t)
+{
+	const struct instr *r;
+
+	for (int row = 1; (r = instr_row(row)); row++)
+		if (instr_find(t, r->name) == row && is_there(t, r) && !strcmp(r->body, INSTR_NIBBLES))
 			return row;
 	return 0;
 }
@@ -116,9 +127,15 @@ static bool match_body(struct match *m, ex_id e, const char **s)
 	const char *name = NULL;
 	size_t n = strcspn(*s, "(,)");
 
-	if (n == 1) { /* a or b */
+	if (n == 1 && isdigit((unsigned char)**s)) {
+		bool same = x->kind == EX_CONST && (dtype_is_float(x->dtype) ? x->c : (double)x->ic) == **s - '0';
+		*s += 1;
+		return same;
+	}
+	if (n == 1) { /* a, b or c: the same each time */
 		int k = **s - 'a';
-		if (x->kind != EX_READ || x->dyn_dim >= 0 || !fits_type(m, x->dtype, m->row->in[k].dtype))
+		if (x->kind != EX_READ || x->dyn_dim >= 0 || !fits_type(m, x->dtype, m->row->in[k].dtype) ||
+		    (k < m->use->nread && m->use->read[k] && m->use->read[k] != e))
 			return false;
 		m->use->read[k] = e;
 		m->use->nread = k + 1 > m->use->nread ? k + 1 : m->use->nread;
@@ -134,6 +151,7 @@ static bool match_body(struct match *m, ex_id e, const char **s)
 	const char *args = *s + n + 1, *at = args;
 	int count = x->kind == EX_CAST ? 1 : math_row((enum math_fn)x->fn)->arity;
 	for (int swap = 0; swap <= (x->kind == EX_CALL && (x->fn == FN_MUL || x->fn == FN_ADD)); swap++) {
+		struct instr_use before = *m->use;
 		bool good = true;
 		at = args;
 		for (int i = 0; i < count && good; i++) {
@@ -144,6 +162,7 @@ static bool match_body(struct match *m, ex_id e, const char **s)
 			*s = at;
 			return true;
 		}
+		*m->use = before;
 	}
 	return false;
 }

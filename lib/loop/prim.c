@@ -247,6 +247,41 @@ static const char *grow_copy(struct loop_prog *p, stage_id w, int d, int64_t siz
 	return NULL;
 }
 
+static const char *pad_reads(struct loop_prog *p, stage_id s, int axis, int64_t size, bool grow);
+
+/* The axis of stage s, which is that of its result, has so many steps from now on; so has its loop. */
+static void widen_axis(struct loop_prog *p, stage_id of, int axis, nest_id loop, int64_t size)
+{
+	struct stage *s = lstage(p, of);
+	poly_var v = poly_var_new(p->P, s->axis[axis].name, 0, size - 1, 1); /* ranges over the padding too */
+	poly by = poly_of(p->P, v);
+	ex_id body = ex_subst(p, s->body, 1, &s->axis[axis].var, &by);
+
+	s = lstage(p, of);
+	s->axis[axis].extent = size;
+	lbuf(p, s->out)->shape[axis] = lbuf(p, s->out)->extent[axis] = size;
+	s->body = body;
+	s->axis[axis].var = v;
+	lnest(p, loop)->extent = poly_const(p->P, size);
+}
+
+/* The sums that stage w makes grow along its axis d: of what there is in the room behind it. */
+static const char *grow_sums(struct loop_prog *p, stage_id w, int d, int64_t size, bool grow)
+{
+	struct stage *s = lstage(p, w);
+	nest_id loop = loop_find(p, arena_printf(&p->arena, "%s.%s", sym_str(s->name), sym_str(s->axis[d].name)));
+	const char *why = sole_writer(p, w);
+	int64_t e;
+
+	if (!why &&
+	    (s->scan || s->axis[d].kind == AXIS_SCAN || !loop || !poly_is_const(p->P, lnest(p, loop)->extent, &e) ||
+	     e != s->axis[d].extent || lnest(p, loop)->cut.n || nest_blocks(p, loop, 0, NULL, 0) != nest_blocks(p, p->root, w, NULL, 0)))
+		why = whynot(p, "tail=pad: %s is scheduled already", sym_str(s->name));
+	if (!why && !(why = pad_reads(p, w, d, size, grow)) && grow)
+		widen_axis(p, w, d, loop, size);
+	return why;
+}
+
 /* What stage s reads along its axis must have room up to size. grow: and is given it, where it can be. */
 static const char *pad_reads(struct loop_prog *p, stage_id s, int axis, int64_t size, bool grow)
 {
@@ -271,9 +306,13 @@ static const char *pad_reads(struct loop_prog *p, stage_id s, int axis, int64_t 
 			const char *why = NULL;
 			if (lbuf(p, b)->scope == SCOPE_CONST && layout_room(lbuf(p, b), d, size))
 				continue;
-			if (lbuf(p, b)->scope < SCOPE_SCRATCH || !w || lstage(p, w)->comb != COMB_NONE)
+			if (lbuf(p, b)->scope < SCOPE_SCRATCH || !w)
 				return whynot(p, "tail=pad: %s has no room", name);
-			if (grow && (why = grow_copy(p, w, d, size)))
+			if (lstage(p, w)->comb != COMB_NONE)
+				why = grow_sums(p, w, d, size, grow);
+			else if (grow)
+				why = grow_copy(p, w, d, size);
+			if (why)
 				return why;
 		}
 	return NULL;
@@ -310,17 +349,7 @@ static const char *pad_axis(struct loop_prog *p, nest_id id, int64_t f)
 		return whynot(p, "tail=pad: %s is scheduled already", sym_str(s->name));
 	if ((why = pad_reads(p, of, axis, padded, false)) || (why = pad_reads(p, of, axis, padded, true)))
 		return why;
-	s = lstage(p, of);
-	s->axis[axis].extent = padded;
-	lbuf(p, s->out)->shape[axis] = lbuf(p, s->out)->extent[axis] = padded;
-	/* the axis variable ranges over the padding too */
-	poly_var v = poly_var_new(p->P, s->axis[axis].name, 0, padded - 1, 1);
-	poly by = poly_of(p->P, v);
-	ex_id body = ex_subst(p, s->body, 1, &s->axis[axis].var, &by);
-	s = lstage(p, of);
-	s->body = body;
-	s->axis[axis].var = v;
-	lnest(p, id)->extent = poly_const(p->P, padded);
+	widen_axis(p, of, axis, id, padded);
 	return NULL;
 }
 

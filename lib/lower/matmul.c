@@ -53,7 +53,7 @@ static void product_index(struct lower *L, const struct product *q, const poly *
 
 /* ---- algorithms ---- */
 
-static const char *const product_algos[] = {ALGO_WIDE, NULL};
+static const char *const product_algos[] = {ALGO_WIDE, ALGO_DIGITS, NULL};
 
 static double products_of(struct lower *L)
 {
@@ -65,7 +65,20 @@ static double products_of(struct lower *L)
 	return products;
 }
 
-static const char *product_best(struct lower *L) { return wide_pays(L, products_of(L)) ? ALGO_WIDE : ALGO_USUAL; }
+static bool digits_fit(struct lower *L)
+{
+	bool gemm = L->n->op == OP_Gemm, turned = gemm && attr_i(L->n, "transA");
+	int64_t K = L->shape[0][turned ? 0 : low_rank(L, 0) - 1];
+
+	return K && packed_digits_fit(L, gemm && attr_i(L->n, "transB"), low_count(L, 0) / K);
+}
+
+static bool product_fits(struct lower *L, const char *algo) { return strcmp(algo, ALGO_DIGITS) ? wide_fits(L, algo) : digits_fit(L); }
+
+static const char *product_best(struct lower *L)
+{
+	return wide_pays(L, products_of(L)) ? ALGO_WIDE : digits_fit(L) ? ALGO_DIGITS : ALGO_USUAL;
+}
 
 /* Operands of a product as the algorithm has them. */
 struct factors {
@@ -96,7 +109,7 @@ static const char *matmul(struct lower *L)
 	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX];
 	struct packed w;
 	int64_t K = L->shape[0][q.a_axis], rows = low_count(L, 0) / K;
-	bool packed = packed_find(L, false, rows, &w);
+	bool packed = packed_find(L, false, rows, !strcmp(low_algo(L), ALGO_DIGITS), &w);
 
 	if (packed && rows == 1 && w.count > 1) {
 		low_result_is(L, 0, lstage(L->p, packed_row(L, &w, "matmul", q.a_axis))->out);
@@ -161,7 +174,7 @@ static stage_id gemm_sums(struct lower *L, bool ta, bool tb)
 	int64_t rows = L->shape[0][ta];
 	struct packed w;
 	poly index[2], a[2], b[2];
-	bool packed = packed_find(L, tb, rows, &w);
+	bool packed = packed_find(L, tb, rows, !strcmp(low_algo(L), ALGO_DIGITS), &w);
 
 	if (packed && rows == 1 && w.count > 1)
 		return packed_row(L, &w, "gemm", !ta);
@@ -256,8 +269,8 @@ static const char *einsum(struct lower *L)
 
 const struct lower_row lower_matmul[] = {
 	{OP_Einsum, einsum},
-	{OP_Gemm, gemm, .algos = product_algos, .fits = wide_fits, .best = product_best},
-	{OP_MatMul, matmul, .algos = product_algos, .fits = wide_fits, .best = product_best},
+	{OP_Gemm, gemm, .algos = product_algos, .fits = product_fits, .best = product_best},
+	{OP_MatMul, matmul, .algos = product_algos, .fits = product_fits, .best = product_best},
 	{OP_MatMulInteger, matmul_integer, .algos = int_algos, .fits = int_words_fit, .best = int_words_best},
 	{0},
 };

@@ -3,6 +3,7 @@
 #include "sched/fitted.h"
 #include "sched/schedule.h"
 #include "sched/template.h"
+#include "loop/instr.h"
 
 enum widening schedule_widens(int64_t rows)
 {
@@ -14,6 +15,8 @@ enum widening schedule_widens(int64_t rows)
 struct blocks {
 	stage_id block, sum, result; /* sums of a block; of what is made of them; elementwise, of that: 0: none can follow */
 	int vectors;
+	int dot;        /* row of the instruction that sums a block in integers; 0: floats */
+	int64_t digits; /* sums of a block for each column */
 };
 
 /* Does s sum what another sum gave, over the axis that this one has in front of its columns? That one is found. */
@@ -28,8 +31,8 @@ static stage_id sum_of_blocks(struct loop_prog *p, stage_id s)
 		const struct ex *x = lex(p, read[i]);
 		stage_id b = buf_writer(p, x->buf);
 		const struct stage *u = b ? lstage(p, b) : NULL;
-		if (u && u->comb == COMB_SUM && u->nspatial == 2 && u->naxes == 3 && !u->scan && x->n == 2 &&
-		    x->index[0] == poly_of(p->P, t->axis[1].var) && x->index[1] == poly_of(p->P, t->axis[0].var))
+		if (u && u->comb == COMB_SUM && (u->nspatial == 2 || u->nspatial == 3) && u->naxes == u->nspatial + 1 && !u->scan &&
+		    x->index[0] == poly_of(p->P, t->axis[1].var) && x->index[x->n - 1] == poly_of(p->P, t->axis[0].var))
 			return b;
 	}
 	return 0;
@@ -40,6 +43,10 @@ static bool find_blocks(struct loop_prog *p, struct blocks *q)
 	for (stage_id s = 1; s < p->stages.n && !q->sum; s++)
 		if ((q->block = sum_of_blocks(p, s)))
 			q->sum = s;
+	const struct stage *b = lstage(p, q->block);
+	if (q->sum && b->nspatial == 3 && !(q->dot = instr_nibbles(p->target ? p->target : target_host())))
+		return false;
+	q->digits = q->dot ? b->axis[1].extent : 1;
 	if (!q->sum || sched_sole_reader(p, q->block) != q->sum || !stage_in_lanes(p, q->block) || !stage_in_lanes(p, q->sum))
 		return false;
 	stage_id r = lbuf(p, lstage(p, q->sum)->out)->scope == SCOPE_OUT ? 0 : sched_sole_reader(p, q->sum);
@@ -61,8 +68,9 @@ static int panel_dim(struct loop_prog *p, ex_id read, poly_var v)
 	return lbuf(p, x->buf)->scope == SCOPE_CONST ? dim : -1;
 }
 
-/* Lays constants of stage s that vary along its columns (axis a) out in panels. false: something else varies along them, too. */
-static bool lay_out(struct schedule *r, stage_id s, int a, stage_id but)
+/* Lays constants of stage s that vary along its columns (axis a) out in panels, groups of so many of what is summed side by side.
+ * false: something else varies along them, too. */
+static bool lay_out(struct schedule *r, stage_id s, int a, stage_id but, int group)
 {
 	struct loop_prog *p = r->p;
 	ex_id read[READS_MAX];
@@ -71,15 +79,21 @@ static bool lay_out(struct schedule *r, stage_id s, int a, stage_id but)
 	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
 		const struct ex x = *lex(p, read[i]);
 		int dim = panel_dim(p, read[i], lstage(p, s)->axis[a].var);
-		if (!read_uses(p, read[i], lstage(p, s)->axis[a].var) || (but && x.buf == lstage(p, but)->out))
+		bool again = false;
+		for (int j = 0; j < i; j++)
+			again |= lex(p, read[j])->buf == x.buf;
+		if (again || !read_uses(p, read[i], lstage(p, s)->axis[a].var) || (but && x.buf == lstage(p, but)->out))
 			continue;
 		struct words order = {0};
 		words_add(&order, sym_str(lbuf(p, x.buf)->name));
 		words_add(&order, sched_name(r, "%d/vectors*%d", dim, r->lanes));
 		for (int d = 0; d < x.n; d++)
 			if (d != dim)
-				words_add(&order, trace_number(d));
+				words_add(&order, group > 1 ? sched_name(r, "%d/%d", d, group) : trace_number(d));
 		words_add(&order, sched_name(r, "%d%%vectors*%d", dim, r->lanes));
+		for (int d = 0; group > 1 && d < x.n; d++)
+			if (d != dim)
+				words_add(&order, sched_name(r, "%d%%%d", d, group));
 		all &= dim >= 0 && sched_list(r, NULL, PRIM_LAYOUT, &order);
 	}
 	return all;
@@ -96,21 +110,12 @@ static void mark(struct schedule *r, stage_id s, const char *part, int axis)
 	sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
 }
 
-/* The sums of one block, where they are used. */
-static void place_block(struct schedule *r, const struct blocks *q, const char *where)
+/* The loop k along a block, which has so many steps. */
+static void unroll_block(struct schedule *r, const char *k, int64_t steps)
 {
-	struct loop_prog *p = r->p;
-	const char *name = sym_str(lstage(p, q->block)->name), *k = axis_loop(r, q->block, 2, "");
-	int64_t choice[5], steps = lstage(p, q->block)->axis[2].extent;
+	int64_t choice[5];
 	int n = 0;
 
-	if (!sched_try(r, PRIM_AT, name, where))
-		return;
-	sched_try(r, PRIM_SCOPE, name, "register");
-	sched_try(r, PRIM_INIT, name, where);
-	sched_try(r, PRIM_REORDER, k, axis_loop(r, q->block, 1, ""));
-	mark(r, q->block, "init.", 1);
-	mark(r, q->block, "", 1);
 	for (int64_t u = 1; u <= 16 && u <= steps; u *= 2)
 		choice[n++] = u;
 	int64_t unroll = sched_sample(r, "unroll", choice, n, choice[n < 4 ? n - 1 : 3]);
@@ -118,6 +123,45 @@ static void place_block(struct schedule *r, const struct blocks *q, const char *
 		sched_try(r, PRIM_UNROLL, k, "unroll");
 	else if (unroll > 1)
 		sched_try(r, PRIM_UNROLL, k);
+}
+
+/* The sums of one block for each digit, by the instruction. */
+static void place_digits(struct schedule *r, const struct blocks *q)
+{
+	const char *name = sym_str(lstage(r->p, q->block)->name), *k = axis_loop(r, q->block, 3, ""), *d = axis_loop(r, q->block, 1, "");
+	const char *v = axis_loop(r, q->block, 2, "");
+	int64_t group = instr_row(q->dot)->extent[1], steps = lstage(r->p, q->block)->axis[3].extent / group;
+
+	mark(r, q->block, "init.", 2);
+	sched_try(r, PRIM_UNROLL, sched_name(r, "%s.init.%s", name, sym_str(lstage(r->p, q->block)->axis[1].name)));
+	sched_try(r, PRIM_SPLIT, k, trace_number(group));
+	sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes));
+	sched_try(r, PRIM_REORDER, loop_part(r, k, 0), d, loop_part(r, v, 0), loop_part(r, v, 1), loop_part(r, k, 1));
+	sched_try(r, PRIM_UNROLL, d);
+	sched_try(r, PRIM_UNROLL, loop_part(r, v, 0));
+	sched_try(r, PRIM_TENSOR, loop_part(r, v, 1), instr_row(q->dot)->name);
+	unroll_block(r, loop_part(r, k, 0), steps);
+}
+
+/* The sums of one block, where they are used. */
+static void place_block(struct schedule *r, const struct blocks *q, const char *where)
+{
+	struct loop_prog *p = r->p;
+	const char *name = sym_str(lstage(p, q->block)->name);
+
+	if (!sched_try(r, PRIM_AT, name, where))
+		return;
+	sched_try(r, PRIM_SCOPE, name, "register");
+	sched_try(r, PRIM_INIT, name, where);
+	if (q->dot) {
+		place_digits(r, q);
+		return;
+	}
+	const char *k = axis_loop(r, q->block, 2, "");
+	sched_try(r, PRIM_REORDER, k, axis_loop(r, q->block, 1, ""));
+	mark(r, q->block, "init.", 1);
+	mark(r, q->block, "", 1);
+	unroll_block(r, k, lstage(p, q->block)->axis[2].extent);
 }
 
 /* Columns of whole panels of so many. */
@@ -131,7 +175,7 @@ static void choose_vectors(struct schedule *r, struct blocks *q)
 
 	for (int64_t v = 1; v <= 8 && (v == 1 || v * r->lanes <= columns); v *= 2)
 		choice[n++] = v;
-	for (int i = 0; i < n && choice[i] <= 4; i++)
+	for (int i = 0; i < n && choice[i] <= 4 && (!q->dot || 2 * choice[i] * (q->digits + 1) <= sched_machine(r->p).vector_regs); i++)
 		if (8 * in_panels(columns, choice[i] * r->lanes) <= 9 * in_panels(columns, r->lanes))
 			usual = i;
 	q->vectors = (int)sched_sample(r, "vectors", choice, n, choice[usual]);
@@ -146,8 +190,8 @@ bool template_packed(struct schedule *r)
 		return false;
 	const char *name = sym_str(lstage(p, q.sum)->name), *v = axis_loop(r, q.sum, 0, "");
 	choose_vectors(r, &q);
-	bool pad = lay_out(r, q.block, 1, 0);
-	pad &= lay_out(r, q.sum, 0, q.block);
+	bool pad = lay_out(r, q.block, q.dot ? 2 : 1, 0, q.dot ? (int)instr_row(q.dot)->extent[1] : 1);
+	pad &= lay_out(r, q.sum, 0, q.block, 1);
 	const char *home = loop_part(r, v, 0), *over = axis_loop(r, q.sum, 1, "");
 	sched_try(r, PRIM_SPLIT, v, "vectors", trace_number(r->lanes), sched_name(r, "tail=%s", pad ? "pad" : "peel"));
 	sched_try(r, PRIM_INIT, name, home);
@@ -167,7 +211,7 @@ bool template_packed(struct schedule *r)
 	if (sums && stage_find(p, sums))
 		mark(r, stage_find(p, sums), "", 0);
 	for (stage_id s = 1, n = (stage_id)p->stages.n; s < n; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_SUM && stage_whole(p, s))
+		if (!lstage(p, s)->gone && (lstage(p, s)->comb == COMB_SUM || lstage(p, s)->comb == COMB_MAX) && stage_whole(p, s))
 			template_row_sum(r, s);
 	return true;
 }

@@ -6,13 +6,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { INSTR_LOOPS = 2, INSTR_READS = 2 };
+enum { INSTR_LOOPS = 2, INSTR_READS = 3 };
 #define STEP_ANY INT64_MIN /* a parameter of the text */
 
 struct instr_operand {
 	const char *dtype;         /* "f32": an element type's name */
 	int64_t step[INSTR_LOOPS]; /* in elements, when a loop goes one step further */
 };
+/* Body of a row whose vector is bytes of two codes of 4 bits each. */
+#define INSTR_NIBBLES "add(mul(i32(a), nibble(i32(c), 0)), mul(i32(b), nibble(i32(c), 4)))"
+
 struct instr {
 	const char *name;
 	unsigned features; /* of the backend's: the target has all of these */
@@ -22,10 +25,10 @@ struct instr {
 	int nloops;
 	int64_t extent[INSTR_LOOPS]; /* from the outside in, each directly in the one before */
 	const char *comb;            /* "sum"; NULL: it is no reduction */
-	const char *body;            /* "a", "mul(i32(a), i32(b))": names of loop/math.h and types; a, b: reads */
+	const char *body;            /* "a", "mul(i32(a), i32(b))": names of loop/math.h and types; a, b, c: reads; digits: constants */
 	struct instr_operand out, in[INSTR_READS];
 	const char *accumulator; /* C type of the vector that is added to (its name with u: unaligned in memory); NULL: none */
-	/* C text. %o %a %b: addresses of the first elements; %v: the accumulator; %s: step of out in loop 0; %t: step of
+	/* C text. %o %a %b %c: addresses of the first elements; %v: the accumulator; %s: step of out in loop 0; %t: step of
 	 * a in loop 1; %m %n: extents; %f: steps of loop 1 in which a is read, what follows is zero. */
 	const char *text;
 	const char *part; /* the same for fewer steps than extent[], or where a fill is read; NULL: there is none */

@@ -35,6 +35,7 @@ targets=x86-64
 [ "$(uname -m)" = x86_64 ] || targets=native
 grep -qw avx2 /proc/cpuinfo && targets="$targets x86-64-v3"
 grep -qw avx512vl /proc/cpuinfo && targets="$targets x86-64-v4"
+grep -qwE 'avx512_vnni|avx_vnni' /proc/cpuinfo && targets="$targets native"
 each() { # TYPE LO HI ROWS K N BLOCK FORM ZEROS
 	model "$@" >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g || { ok 1 "$* is written"; return; }
 	for t in $targets; do
@@ -49,11 +50,36 @@ for form in matmul turned gemm; do
 	each i8 -128 127 1 64 16 64 $form 0
 done
 each i4 -8 7 1 256 300 32 turned 1
+each u4 0 15 1 256 300 64 turned 0
+each i4 -8 7 1 100 48 8 matmul 1
+each u4 0 15 1 60 48 20 matmul 1
 each u4 0 15 5 70 37 32 turned 1
 each i4 -8 7 17 64 48 16 matmul 0
 each u4 0 15 40 300 70 32 turned 1
 each u8 0 255 64 300 37 32 matmul 1
 each i8 -128 127 3 70 48 32 gemm 1
+
+# One row is multiplied in integers, as near as in f32 whatever its size is. Where it is no number, no result of it is one.
+model i4 -8 7 1 256 300 32 turned 1 | sed '/Relu/d; s/output y = y/output y = a/' >m.txt
+ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
+! grep -qw avx2 /proc/cpuinfo || grep -q 'block.* = vdp_nibbles(' m.c
+ok $? "one row of 4 bits: integer products"
+for size in 1e-30 1 1e30; do
+	equal --tol 2e-6 --range "x=-$size:$size" m.so m.g
+	ok $? "a row of $size"
+done
+row() { # VALUE: a row with it, x.npz
+	awk -v v="$1" 'BEGIN { printf "hone-text 1\nmodule ir=10 opset=21\nconst c = f32[1,256] ["
+		for (i = 0; i < 256; i++) printf "%s%s", i ? ", " : "", i == 70 ? v : i / 256
+		print "]\ngraph main {\n  x = Abs(@c)\n  output x = x\n}" }' | ge-load | ge-shape | run-ref -q -o x.npz -
+}
+printf 'hone-text 1\nmodule ir=10 opset=21\ngraph main {\n  input y: f32[1,300]\n  i = IsNaN(y)\n  n = Cast(i) {to=7}\n  output n = n\n}\n' | ge-load | ge-shape >nan.g
+printf 'hone-text 1\nmodule ir=10 opset=21\nconst one = i64[1,1] [1]\nconst s = i64[2] [1, 300]\ngraph main {\n  n = Expand(@one, @s)\n  output n = n\n}\n' |
+	ge-load | ge-shape | run-ref -q -o ones.npz -
+for odd in nan inf; do
+	row "$odd" && run-dev -q m.so -i x.npz -o y.npz && run-ref -q nan.g -i y.npz -o nans.npz && equal nans.npz ones.npz
+	ok $? "a row with $odd"
+done
 
 model i4 -8 7 20 512 256 32 turned 0 >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
 [ "$(wc -c <m.weights)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 16384)) ]

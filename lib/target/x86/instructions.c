@@ -28,6 +28,24 @@ static void dpbusd_each_helper(FILE *f, const struct instr *row)
 		row->vector_bytes, vex ? "%{vex%} " : "", vex ? 'x' : 'v', vex ? 'x' : 'v', vex ? 'x' : 'v');
 }
 
+/* Numbers of a and b times the low and the high halves of bytes. */
+static void nibbles_helper(FILE *f, const struct instr *row)
+{
+	bool vex = row->features == X86_AVXVNNI;
+
+	fprintf(f,
+		"typedef int viu __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+		"/* sums of four products of codes, two of 4 bits in a byte, and signed bytes of their own each */\n"
+		"static inline vi vdp_nibbles(vi x, const signed char *a, const signed char *b, const unsigned char *c)\n{\n\tint low, high;\n"
+		"\t__builtin_memcpy(&low, a, 4);\n\t__builtin_memcpy(&high, b, 4);\n"
+		"\tconst vi w = *(const viu *)c, mask = 0x0f0f0f0f - (vi){};\n"
+		"\t__asm__(\"%svpdpbusd %%2, %%1, %%0\" : \"+%c\"(x) : \"%c\"(w & mask), \"%c\"(low - (vi){}));\n"
+		"\t__asm__(\"%svpdpbusd %%2, %%1, %%0\" : \"+%c\"(x) : \"%c\"(w >> 4 & mask), \"%c\"(high - (vi){}));\n"
+		"\treturn x;\n}\n",
+		row->vector_bytes, vex ? "%{vex%} " : "", vex ? 'x' : 'v', vex ? 'x' : 'v', vex ? 'x' : 'v', vex ? "%{vex%} " : "",
+		vex ? 'x' : 'v', vex ? 'x' : 'v', vex ? 'x' : 'v');
+}
+
 /* The name of the compiler's function on vectors of that many bytes. */
 static const char *madd_text(int bytes)
 {
@@ -53,6 +71,33 @@ static void maddwd_helper(FILE *f, const struct instr *row)
 		"\t__builtin_memcpy(&two, a, 4);\n\tconst vi u = two - (vi){};\n"
 		"\treturn x + (vi)MADD((vh16)u, *(const vh16u *)b);\n}\n",
 		madd_text(row->vector_bytes), row->vector_bytes, row->vector_bytes, row->vector_bytes);
+}
+
+static const char *maddubs_text(int bytes)
+{
+	return bytes == 64 ? "#ifdef __clang__\n#define MADDUBS(a, b) __builtin_ia32_pmaddubsw512(a, b)\n"
+			     "#else\n#define MADDUBS(a, b) __builtin_ia32_pmaddubsw512_mask(a, b, (vh16){}, -1)\n#endif\n"
+			   : "#define MADDUBS(a, b) __builtin_ia32_pmaddubsw256(a, b)\n";
+}
+
+/* The same by sums of 16 bits: exact, since four products of a code of 4 bits fit them. */
+static void nibbles_words_helper(FILE *f, const struct instr *row)
+{
+	int n = row->vector_bytes;
+
+	fprintf(f,
+		"%s%s"
+		"typedef int viu __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+		"typedef short vh16 __attribute__((vector_size(%d), may_alias));\n"
+		"typedef char vb8 __attribute__((vector_size(%d), may_alias));\n"
+		"/* sums of four products of codes, two of 4 bits in a byte, and signed bytes of their own each */\n"
+		"static inline vi vdp_nibbles(vi x, const signed char *a, const signed char *b, const unsigned char *c)\n{\n\tint low, high;\n"
+		"\t__builtin_memcpy(&low, a, 4);\n\t__builtin_memcpy(&high, b, 4);\n"
+		"\tconst vi w = *(const viu *)c, mask = 0x0f0f0f0f - (vi){};\n"
+		"\tconst vh16 two = (vh16)MADDUBS((vb8)(w & mask), (vb8)(low - (vi){})) +\n"
+		"\t\t(vh16)MADDUBS((vb8)(w >> 4 & mask), (vb8)(high - (vi){}));\n"
+		"\treturn x + (vi)MADD(two, 1 - (vh16){});\n}\n",
+		madd_text(n), maddubs_text(n), n, n, n);
 }
 
 static void dpbf16_helper(FILE *f, const struct instr *row)
@@ -95,6 +140,18 @@ const struct instr x86_instr[] = {
 	DPBUSD_EACH("vpdpbusd_each", X86_VNNI, 64),
 	DPBUSD_EACH("vpdpbusd_each256", X86_AVXVNNI, 32),
 #undef DPBUSD_EACH
+/* sums of int32, each of 8 products of 4 numbers for each half of a byte, which are the same for all sums */
+#define NIBBLES(name_, features_, bytes, opaque_, helper_) \
+	{ \
+		.name = name_, .features = features_, .vector_bytes = bytes, .opaque = opaque_, .nloops = 2, .extent = {bytes / 4, 4}, \
+		.comb = "sum", .body = INSTR_NIBBLES, .out = {"i32", {1, 0}}, .in = {{"i8", {0, 1}}, {"i8", {0, 1}}, {"u8", {4, 1}}}, \
+		.accumulator = "vi", .text = "vdp_nibbles(%v, %a, %b, %c)", .helper = helper_ \
+	}
+	NIBBLES("vdp_nibbles", X86_VNNI, 64, true, nibbles_helper),
+	NIBBLES("vdp_nibbles256", X86_AVXVNNI, 32, true, nibbles_helper),
+	NIBBLES("madd_nibbles", X86_AVX512, 64, false, nibbles_words_helper),
+	NIBBLES("madd_nibbles256", X86_AVX2, 32, false, nibbles_words_helper),
+#undef NIBBLES
 /* sums of int32, each of 2 products of what fits 16 bits */
 #define MADDWD(name_, features_, bytes) \
 	{ \
