@@ -108,7 +108,7 @@ static int find_groups(struct module *m, struct group *g)
 		const char *why, *trace = "";
 		if (strcmp(op_name(node(m, id)->op), "Fused") && strcmp(op_name(node(m, id)->op), "hone.Fused"))
 			continue;
-		struct group x = {.node = id, .s = lower_sized(m, id, target_host(), NULL, &why), .count = 1};
+		struct group x = {.node = id, .s = lower_sized(m, id, target_host(), (struct sized_for){0}, NULL, &why), .count = 1};
 		bool varies = x.s.usual;
 		if (!why && varies) {
 			x.digest = prog_digest(x.s.low.prog);
@@ -117,7 +117,7 @@ static int find_groups(struct module *m, struct group *g)
 					g[k].count++;
 					varies = false;
 				}
-			why = varies ? sized_schedule(&x.s, NULL, &trace) : NULL;
+			why = varies ? sized_schedule(&x.s, NULL, NULL, &trace) : NULL;
 		}
 		if (why)
 			printf("%s: %s\n", node_where(m, id, &a), why);

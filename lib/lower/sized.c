@@ -21,6 +21,7 @@ struct group {
 	int n;
 	int64_t rest;  /* sizes are so much more than a multiple of that */
 	int64_t scale; /* sizes are about so many times larger, so that none of the group is 1 */
+	struct sized_for sizes;
 	poly_var symbol[LOOP_PARAMS_MAX];
 	int64_t least[LOOP_PARAMS_MAX]; /* value of each symbol with which the group has a result with elements; 0: not known */
 	const char *why;
@@ -31,7 +32,7 @@ static void add_symbols(struct group *g, dim d)
 	struct polys *P = g->m->dims;
 
 	for (poly_var v = 1; v <= poly_nvars(P); v++) {
-		bool known = !poly_uses(P, d, v);
+		bool known = !poly_uses(P, d, v) || v == g->sizes.one;
 		for (int i = 0; i < g->n && !known; i++)
 			known = g->symbol[i] == v;
 		if (known)
@@ -86,9 +87,20 @@ static void settle_dims(struct group *g, const struct graph *body)
 		}
 }
 
-static struct group group_of(struct module *m, node_id n)
+/* One symbol is 1. */
+static void settle_one(struct group *g)
 {
-	struct group g = {.m = m};
+	struct polys *P = g->m->dims;
+	poly one = poly_const(P, 1);
+
+	for (size_t i = 0; i < g->v.n && g->sizes.one; i++)
+		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
+			g->dims.a[i][d] = poly_subst_many(P, g->dims.a[i][d], 1, &g->sizes.one, &one);
+}
+
+static struct group group_of(struct module *m, node_id n, struct sized_for sizes)
+{
+	struct group g = {.m = m, .sizes = sizes};
 	const struct graph *body = graph(m, attr_graph(node(m, n), "graph"));
 
 	for (size_t i = 0; i < body->in.n; i++)
@@ -100,6 +112,10 @@ static struct group group_of(struct module *m, node_id n)
 		qsort_r(g.symbol, (size_t)g.n, sizeof *g.symbol, by_name, m->dims);
 	if (!g.why)
 		settle_dims(&g, body);
+	if (!g.why)
+		settle_one(&g);
+	for (int k = 0; k < g.n; k++)
+		g.least[k] = sizes.some && g.least[k] < 1 ? 1 : g.least[k];
 	return g;
 }
 
@@ -551,15 +567,17 @@ static void lower_points(struct group *g, node_id n, const struct target *t, con
 			prog_free(p[i]);
 }
 
-struct sized lower_sized(struct module *m, node_id n, const struct target *t, const char *algo, const char **why)
+struct sized lower_sized(struct module *m, node_id n, const struct target *t, struct sized_for sizes, const char *algo, const char **why)
 {
-	struct group g = group_of(m, n);
+	struct group g = group_of(m, n, sizes);
 	struct sized s = {0};
 
 	*why = g.why;
-	if (!*why && !g.n)
+	if (!*why && !g.n) {
+		set_types(&g, (const int64_t[]){0});
 		s.low = lower_group(m, n, t, algo, why);
-	else if (!*why)
+		set_types(&g, NULL);
+	} else if (!*why)
 		lower_points(&g, n, t, algo, &s, why);
 	if (*why && !g.why && g.n && !algo) { /* tiles of transformed convolutions are no polynomials of sizes */
 		*why = NULL;
@@ -569,7 +587,19 @@ struct sized lower_sized(struct module *m, node_id n, const struct target *t, co
 	return s;
 }
 
-const char *sized_schedule(struct sized *s, const char *given, const char **trace)
+void sized_usual(struct module *m, node_id n, struct loop_prog *p)
+{
+	struct group g = group_of(m, n, (struct sized_for){0});
+
+	choose_scale(&g);
+	for (int k = 0; k < g.n; k++)
+		for (size_t i = 0; i < p->params.n; i++)
+			if (p->params.a[i].name == poly_var_name(m->dims, g.symbol[k]))
+				p->params.a[i].value = size_at(&g, USUAL, k);
+	group_release(&g);
+}
+
+const char *sized_schedule(struct sized *s, const char *given, const struct samples *want, const char **trace)
 {
 	struct loop_prog *q = s->low.prog;
 	const char *why;
@@ -580,7 +610,7 @@ const char *sized_schedule(struct sized *s, const char *given, const char **trac
 		s->usual->usual = true;
 	}
 	if (!given)
-		given = arena_str(&q->arena, default_schedule(s->usual ? s->usual : q));
+		given = arena_str(&q->arena, schedule_with(s->usual ? s->usual : q, want, NULL));
 	if (trace)
 		*trace = given;
 	if ((s->usual || trace_given) && (why = loop_apply(q, given, false)))

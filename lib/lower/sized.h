@@ -2,18 +2,28 @@
 #ifndef HONE_SIZED_H
 #define HONE_SIZED_H
 #include "graph/module.h"
+#include "loop/sampling.h"
 #include "lower/lower.h"
+
+/* For which sizes. */
+struct sized_for {
+	bool some;    /* all symbols are 1 or more */
+	poly_var one; /* this symbol is 1; 0: none is */
+};
 
 struct sized {
 	/* Of a group with one result: right only where the result has elements; else there is nothing to run. */
 	struct lowered low;      /* prog->params: the symbols that kernels take, in that order; started */
 	struct loop_prog *usual; /* the group for sizes that are usual: to schedule, and what records of timings are of; started */
 };
-/* The group of Fused node n, whose types may have symbols. prog NULL and *why: there is no such program. A group without symbols is
- * lowered as ever; usual is NULL then. */
-struct sized lower_sized(struct module *m, node_id n, const struct target *t, const char *algo, const char **why);
-/* Schedules by the trace, NULL: by the default schedule of the usual sizes, for as many threads as low.prog says; legalizes and verifies.
+/* The group of Fused node n, whose types may have symbols. prog NULL and *why: there is no such program. A group without symbols, or
+ * without others than that which is 1, is lowered as ever; usual is NULL then. */
+struct sized lower_sized(struct module *m, node_id n, const struct target *t, struct sized_for sizes, const char *algo, const char **why);
+/* Sets the parameters of p to values that are usual, those of images and rows among them. */
+void sized_usual(struct module *m, node_id n, struct loop_prog *p);
+/* Schedules by the trace, NULL: by the default schedule of the usual sizes, for as many threads as low.prog says, with samples decided as
+ * in want (schedule_with; may be NULL); legalizes and verifies.
  * The trace that was applied goes to *trace (may be NULL), in the arena of low.prog. usual is spent. NULL, or why not. */
-const char *sized_schedule(struct sized *s, const char *given, const char **trace);
+const char *sized_schedule(struct sized *s, const char *given, const struct samples *want, const char **trace);
 void sized_free(struct sized *s);
 #endif

@@ -92,6 +92,14 @@ static void count_calls(struct functions *f, struct model *M)
 		}
 		of->ncalls += (uint32_t)x->images;
 	}
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		const struct call *x = M->calls.a[c].one;
+		struct function *of = x ? &f->a.a[f->of_kernel[x->kernel]] : NULL;
+		if (of && !of->ncalls && !of->flops) {
+			of->first = c;
+			of->flops = node_flops(M->m, node(M->m, x->node));
+		}
+	}
 }
 
 static void add_native(struct functions *f, const char *file)
@@ -118,8 +126,8 @@ void functions_make(struct functions *f, struct model *M)
 			f->threads = M->threads;
 	count_calls(f, M);
 	for (uint32_t c = 0; c < M->calls.n; c++)
-		if (M->calls.a[c].kernel == KERNEL_NATIVE)
-			add_native(f, node_native(node(M->m, M->calls.a[c].alone))->file);
+		if (call_native(&M->calls.a[c]))
+			add_native(f, node_native(node(M->m, call_native(&M->calls.a[c])->alone))->file);
 	deal_parts(f);
 	free(digest);
 }

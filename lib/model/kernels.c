@@ -8,22 +8,24 @@
 #include "lower/sized.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
+#include "op/native.h"
 #include "sched/schedule.h"
 
-static struct sized lower_call(struct model *M, node_id n, const struct target *t, const char *algo, const char **why)
+static struct sized lower_call(struct model *M, node_id n, const struct target *t, struct sized_for sizes, const char *algo,
+			       const char **why)
 {
 	int64_t images = strip_images(M->m, n);
 
 	if (node_varies(M->m, node(M->m, n)))
-		return lower_sized(M->m, n, t, algo, why);
+		return lower_sized(M->m, n, t, sizes, algo, why);
 	return (struct sized){images > 1 ? image_lower(M->m, n, images, t, algo, why, M->lower) : M->lower(M->m, n, t, algo, why), NULL};
 }
 
 /* Lowers a group that has been lowered before: it can be. */
-static struct sized lower_again(struct model *M, node_id n, const struct target *t, const char *algo)
+static struct sized lower_again(struct model *M, node_id n, const struct target *t, struct sized_for sizes, const char *algo)
 {
 	const char *why;
-	struct sized s = lower_call(M, n, t, algo, &why);
+	struct sized s = lower_call(M, n, t, sizes, algo, &why);
 
 	if (why)
 		BUG("%s", why);
@@ -43,7 +45,7 @@ static const char *complete(struct loop_prog *p)
 static const char *schedule(struct kernel *k, struct sized *s)
 {
 	if (s->usual)
-		return sized_schedule(s, k->trace, NULL);
+		return sized_schedule(s, k->trace, NULL, NULL);
 	const char *why = loop_apply(k->prog, k->trace, false), *more;
 	if (!why && *(more = schedule_threads(k->prog))) {
 		size_t n = strlen(k->trace);
@@ -52,15 +54,15 @@ static const char *schedule(struct kernel *k, struct sized *s)
 	return why ? why : complete(k->prog);
 }
 
-/* By the default schedule, as its trace would leave the program. */
-static const char *schedule_default(struct kernel *k, struct sized *s, struct arena *a)
+/* By the default schedule, as its trace would leave the program. want: samples that are decided. */
+static const char *schedule_default(struct kernel *k, struct sized *s, const struct samples *want, struct arena *a)
 {
 	const char *why = NULL, *trace;
 
 	if (s->usual)
-		why = sized_schedule(s, NULL, &trace);
+		why = sized_schedule(s, NULL, want, &trace);
 	else
-		trace = default_schedule(k->prog);
+		trace = schedule_with(k->prog, want, NULL);
 	k->trace = arena_str(a, trace);
 	return s->usual ? why : complete(k->prog);
 }
@@ -81,7 +83,8 @@ static noreturn void die_trace(struct module *m, node_id n, const char *why)
 }
 
 /* Schedules k's program, which is s's. NULL, or why not even its unscheduled stages can be verified: then there is no kernel. */
-static const char *kernel_make(struct model *M, node_id n, const struct target *t, struct kernel *k, struct sized *s)
+static const char *kernel_make(struct model *M, node_id n, const struct target *t, const struct samples *want, struct kernel *k,
+			       struct sized *s)
 {
 	struct module *m = M->m;
 	const char *why;
@@ -89,7 +92,7 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 		k->trace = k->given;
 		why = schedule(k, s);
 	} else {
-		why = schedule_default(k, s, &m->arena);
+		why = schedule_default(k, s, want, &m->arena);
 	}
 	if (why && k->given)
 		die_trace(m, n, why);
@@ -97,7 +100,7 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 		return NULL;
 	warn("%s: the default trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
 	k->trace = strcmp(k->prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k->prog->algo) : "";
-	struct sized fresh = lower_again(M, n, t, k->prog->algo);
+	struct sized fresh = lower_again(M, n, t, k->sizes, k->prog->algo);
 	sized_free(s);
 	*s = fresh;
 	k->prog = s->low.prog;
@@ -115,7 +118,7 @@ static struct sized follow_trace(struct model *M, node_id n, const struct target
 	struct sized s = best;
 
 	if (algo && strcmp(algo, best.low.prog->algo))
-		s = lower_call(M, n, t, algo, &why);
+		s = lower_call(M, n, t, k->sizes, algo, &why);
 	if (why && trace_fit(k->given, k->digest) == TRACE_PLAIN)
 		die_trace(m, n, why);
 	if (k->given && (why || trace_fit(k->given, prog_digest(s.low.prog)) == TRACE_SEED)) {
@@ -143,6 +146,7 @@ static bool add_opaque(struct model *M, node_id n, const char *why)
 	if (native) {
 		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_NATIVE, .why = why, .alone = native});
 		M->nnative++;
+		M->natives = true;
 		return true;
 	}
 	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why, .opaque = M->nopaque++});
@@ -208,9 +212,10 @@ static const char *find_least(struct kernel *k)
 /* ---- calls ---- */
 
 /* k is new: schedules it. NULL, or why there is no kernel; then its program is gone. */
-static const char *kernel_add(struct model *M, node_id n, const struct target *t, struct kernel *k, struct sized *s)
+static const char *kernel_add(struct model *M, node_id n, const struct target *t, const struct samples *want, struct kernel *k,
+			      struct sized *s)
 {
-	const char *why = kernel_make(M, n, t, k, s);
+	const char *why = kernel_make(M, n, t, want, k, s);
 
 	if (!why && s->usual)
 		why = find_least(k);
@@ -236,37 +241,84 @@ static poly_var *find_params(struct module *m, const struct loop_prog *p)
 	return v;
 }
 
+/* The call of the group's kernel, a new one or an equal one that is there. s: the group, lowered for sizes; it is spent. False, and why: there
+ * is none. */
+static bool make_call(struct model *M, node_id n, const struct target *t, const struct given_traces *traces, struct sized_for sizes,
+		      const struct samples *want, struct sized s, struct call *c, const char **why)
+{
+	struct module *m = M->m;
+	struct kernel k = {.digest = prog_digest(s.low.prog), .sizes = sizes};
+
+	*why = NULL;
+	k.given = trace_given(traces, k.digest);
+	if (!k.given && !sizes.one)
+		k.given = attr_str(node(m, n), "trace", NULL);
+	s = follow_trace(M, n, t, &k, s);
+	k.prog = s.low.prog;
+	k.prog->threads = M->threads;
+	*c = (struct call){.node = n, .nconst = s.low.nconst, .nparam = (int)k.prog->params.n, .param = find_params(m, k.prog)};
+	c->cval = arena_copy(&m->arena, s.low.cval, (size_t)c->nconst * sizeof *c->cval);
+	c->kernel = kernel_find(M, k.digest, k.given);
+	if (c->kernel != UINT32_MAX)
+		sized_free(&s);
+	else if (!(*why = kernel_add(M, n, t, want, &k, &s)))
+		c->kernel = (uint32_t)M->kernels.n - 1;
+	return !*why;
+}
+
+bool kernel_call(struct model *M, node_id n, const struct target *t, const struct given_traces *traces, struct sized_for sizes,
+		 const struct samples *want, struct call *c, const char **why)
+{
+	struct sized s = lower_call(M, n, t, sizes, NULL, why);
+
+	return !*why && make_call(M, n, t, traces, sizes, want, s, c, why);
+}
+
+void kernel_drop(struct model *M)
+{
+	struct kernel *k = &M->kernels.a[--M->kernels.n];
+
+	prog_free(k->prog);
+	vec_free(&k->least);
+}
+
+/* Lowered for all sizes, or, if a native function has the others, for those of 1 and more, which *sizes says. */
+static struct sized lower_open(struct model *M, node_id n, const struct target *t, struct sized_for *sizes, const char **why)
+{
+	struct sized s = lower_call(M, n, t, *sizes, NULL, why);
+	node_id native = *why && node_varies(M->m, node(M->m, n)) ? native_node(M->m, n) : 0;
+	const char * not ;
+
+	if (!native || !native_of_nothing(node(M->m, native)))
+		return s;
+	sizes->some = true;
+	s = lower_call(M, n, t, *sizes, NULL, &not );
+	if (!not )
+		*why = NULL;
+	return s;
+}
+
 /* dims: as sizes_fit. */
 static bool add_group(struct model *M, node_id n, const struct target *t, const struct given_traces *traces, dim *const *dims)
 {
 	struct module *m = M->m;
 	const char *why = NULL;
+	struct sized_for sizes = {0};
+	struct call c;
 	if (native_view(m, n))
 		why = "it is a view";
 	else if (node_varies(m, node(m, n)))
 		why = sizes_fit(M, n, dims);
-	struct sized s = why ? (struct sized){0} : lower_call(M, n, t, NULL, &why);
+	struct sized s = why ? (struct sized){0} : lower_open(M, n, t, &sizes, &why);
 
-	if (why)
+	if (why || !make_call(M, n, t, traces, sizes, NULL, s, &c, &why))
 		return add_opaque(M, n, why);
-	struct kernel k = {.digest = prog_digest(s.low.prog)};
-	k.given = trace_given(traces, k.digest);
-	if (!k.given)
-		k.given = attr_str(node(m, n), "trace", NULL);
-	s = follow_trace(M, n, t, &k, s);
-	k.prog = s.low.prog;
-	k.prog->threads = M->threads;
-	struct call c = {.node = n, .nconst = s.low.nconst, .nparam = (int)k.prog->params.n, .param = find_params(m, k.prog)};
-	c.cval = arena_copy(&m->arena, s.low.cval, (size_t)c.nconst * sizeof *c.cval);
-
-	c.kernel = kernel_find(M, k.digest, k.given);
-	if (c.kernel != UINT32_MAX) {
-		sized_free(&s);
-	} else if (!(why = kernel_add(M, n, t, &k, &s))) {
-		c.kernel = (uint32_t)M->kernels.n - 1;
-	} else {
-		return add_opaque(M, n, why);
+	if (sizes.some) {
+		struct call other = {.node = n, .kernel = KERNEL_NATIVE, .alone = native_node(m, n)};
+		c.otherwise = arena_copy(&m->arena, &other, sizeof other);
+		M->natives = true;
 	}
+	version_add(M, t, traces, &c);
 	vec_push(&M->calls, c);
 	return true;
 }

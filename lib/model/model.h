@@ -5,6 +5,7 @@
 #include "graph/module.h"
 #include "loop/loop.h"
 #include "lower/lower.h"
+#include "lower/sized.h"
 #include "model/given.h"
 
 /* A kernel: groups with equal stages, layouts and traces share one. */
@@ -13,6 +14,7 @@ struct kernel {
 	struct digest digest;   /* of the stages by the algorithm that the lowering thinks best, before any primitive */
 	const char *given;      /* the trace attribute, NULL: the default schedule */
 	const char *trace;      /* what was applied */
+	struct sized_for sizes; /* that it is for */
 	VEC(poly) least;        /* of prog, in its parameters: for sizes that make one of these negative it is not made */
 };
 
@@ -30,7 +32,10 @@ struct call {
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
 	int nparam;
-	poly_var *param; /* parameter number i of the kernel is this symbol of the module */
+	poly_var *param;  /* parameter number i of the kernel is this symbol of the module */
+	struct call *one; /* instead of this, with another kernel, in runs in which symbol `only` is 1; NULL: there is none */
+	poly_var only;
+	struct call *otherwise; /* instead of this, a native one, in runs in which a parameter is less than 1; NULL: there is none */
 	/* In a strip, it and its neighbours run for one image after the other, each on its part of axis 0. Outside of a strip images is
 	 * 1, and strip and last are the number of the call itself. */
 	int64_t images;
@@ -103,6 +108,7 @@ struct model {
 	bool *inner;                  /* root values that exist for one image at a time: made and read in one strip */
 	uint32_t nopaque;             /* calls on the slow path */
 	uint32_t nnative;             /* calls of functions of lib/native */
+	bool natives;                 /* there are some, or calls that are native in some runs */
 	uint32_t ncontrol;
 	bool shaped;    /* there are values whose size is known only in a run */
 	uint32_t *slot; /* value -> the slot + 1 that it has in a run; 0: it has none */
@@ -126,6 +132,8 @@ struct model {
  * that the lowering computes have no contents (lower_sketch). */
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch);
 void model_free(struct model *M);
+/* The call, or what is in its place in some runs, of a function of lib/native; NULL: neither is. */
+const struct call *call_native(const struct call *c);
 static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_CONTROL; }
 /* Of a native or control call: the value of its section that operand i of the node is, or a constant; 0: it is not there. */
 val_id call_operand(const struct model *M, const struct call *c, uint32_t i);

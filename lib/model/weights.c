@@ -17,9 +17,8 @@ static buf_id const_buf(struct loop_prog *p, int number)
 static int64_t buf_bytes(struct loop_prog *p, buf_id b) { return buf_elems(p, b) * (int64_t)dtype_size(lbuf(p, b)->dtype); }
 
 /* Constant `number` of a call as its kernel wants it; *owned: to be freed. */
-static const void *const_data(struct model *M, uint32_t call, int number, void **owned)
+static const void *const_data(struct model *M, const struct call *c, int number, void **owned)
 {
-	const struct call *c = &M->calls.a[call];
 	struct module *m = M->m;
 	struct loop_prog *p = M->kernels.a[c->kernel].prog;
 	buf_id b = const_buf(p, number);
@@ -90,9 +89,8 @@ static struct digest packed_digest(struct module *m, val_id v, const struct loop
 	return digest_end(s);
 }
 
-static int64_t add_const(struct weights *w, struct model *M, uint32_t call, int number)
+static int64_t add_const(struct weights *w, struct model *M, const struct call *c, int number)
 {
-	const struct call *c = &M->calls.a[call];
 	struct loop_prog *p = M->kernels.a[c->kernel].prog;
 	buf_id b = const_buf(p, number);
 
@@ -104,9 +102,19 @@ static int64_t add_const(struct weights *w, struct model *M, uint32_t call, int 
 		   (struct weight){
 			   .digest = packed_digest(M->m, c->cval[number], lbuf(p, b)),
 			   .bytes = buf_bytes(p, b),
-			   .call = call,
+			   .call = c,
 			   .number = number,
 		   });
+}
+
+/* Where the constants of a kernel's call are. */
+static int64_t *add_consts(struct weights *w, struct model *M, const struct call *c)
+{
+	int64_t *at = xcalloc((size_t)c->nconst + 1, sizeof *at);
+
+	for (int i = 0; i < c->nconst; i++)
+		at[i] = add_const(w, M, c, i);
+	return at;
 }
 
 static void add_call(struct weights *w, struct model *M, uint32_t c)
@@ -114,12 +122,11 @@ static void add_call(struct weights *w, struct model *M, uint32_t c)
 	const struct call *x = &M->calls.a[c];
 	const struct node *n = node(M->m, x->node);
 
-	w->of_call[c] = xcalloc((size_t)x->nconst + 1, sizeof **w->of_call);
 	for (uint32_t i = 0; x->alone && i < node(M->m, x->alone)->nin; i++)
 		if (call_operand(M, x, i) && val(M->m, call_operand(M, x, i))->kind == VAL_CONST)
 			weights_value(w, M, call_operand(M, x, i));
-	for (int i = 0; i < x->nconst; i++)
-		w->of_call[c][i] = add_const(w, M, c, i);
+	w->of_call[c] = add_consts(w, M, x);
+	w->of_one[c] = x->one ? add_consts(w, M, x->one) : NULL;
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && val(M->m, n->in[i])->kind != VAL_CONST && value_home(M, n->in[i]).kind == HOME_CONST)
 			weights_value(w, M, M->root[n->in[i]]);
@@ -163,6 +170,7 @@ void weights_lay_out(struct weights *w, struct model *M)
 
 	w->bytes = WEIGHTS_HEAD;
 	w->of_call = xcalloc(M->calls.n + 1, sizeof *w->of_call);
+	w->of_one = xcalloc(M->calls.n + 1, sizeof *w->of_one);
 	for (uint32_t c = 0; c < M->calls.n; c++)
 		add_call(w, M, c);
 	for (size_t i = 0; i < g->in.n; i++)

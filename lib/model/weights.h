@@ -11,7 +11,7 @@ struct weight {
 	struct digest stored; /* of the bytes as they are stored, once they were made */
 	bool made;
 	int64_t bytes, offset;
-	uint32_t call; /* the first call that needs it; with `number`, its constant: from these the bytes are made again */
+	const struct call *call; /* the first that needs it; with `number`, its constant: from these the bytes are made again */
 	int number;
 	val_id value;     /* a constant in row-major order (call and number are not used), or 0 */
 	const void *data; /* or the bytes themselves, else NULL */
@@ -21,6 +21,7 @@ struct weights {
 	VEC(struct weight) a; /* by offset */
 	int64_t bytes;        /* of all, with the head */
 	int64_t **of_call;    /* call -> constant number -> offset; -1: no stage reads it any more */
+	int64_t **of_one;     /* the same of the kernels that are in the place of calls where a symbol is 1 */
 	int64_t opaque;       /* offset of the stream of opaque steps, and its bytes (0: none) */
 	int64_t opaque_bytes;
 	struct digest digest; /* of all, as they are laid out */

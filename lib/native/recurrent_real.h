@@ -212,12 +212,12 @@ static void RECURRENT(run_group)(struct RECURRENT(group) * u)
 static const char *RECURRENT(run)(struct native *n, const struct recurrent *q)
 {
 	int64_t all = q->gates * q->H, row = q->I + 2 * q->H + 2 * all;
-	const RECURRENT_REAL *W = RECURRENT_ALL(n, &n->in[1]), *R = RECURRENT_ALL(n, &n->in[2]);
-	const RECURRENT_REAL *B = native_has(n, 3) ? RECURRENT_ALL(n, &n->in[3]) : NULL;
-	const RECURRENT_REAL *P = q->gates == 4 && native_has(n, 7) ? RECURRENT_ALL(n, &n->in[7]) : NULL;
+	bool any = q->T && q->B, biased = any && native_has(n, 3), peeps = any && q->gates == 4 && native_has(n, 7);
 	RECURRENT_REAL *memory = n->scratch(n, (size_t)row * RECURRENT_GROUP * sizeof *memory);
+	const RECURRENT_REAL *W = any ? RECURRENT_ALL(n, &n->in[1]) : memory, *R = any ? RECURRENT_ALL(n, &n->in[2]) : memory;
+	const RECURRENT_REAL *B = biased ? RECURRENT_ALL(n, &n->in[3]) : NULL, *P = peeps ? RECURRENT_ALL(n, &n->in[7]) : NULL;
 
-	if (!W || !R || !memory || (native_has(n, 3) && !B) || (q->gates == 4 && native_has(n, 7) && !P))
+	if (!W || !R || !memory || (biased && !B) || (peeps && !P))
 		return native_no_room(n);
 	for (int64_t d = 0; d < q->dirs; d++) {
 		struct RECURRENT(group) u = {.q = q, .d = d, .W = W + d * all * q->I, .R = R + d * all * q->H};

@@ -21,6 +21,8 @@ bool native_in_place(const struct node *n)
 	return node_native(n) && (n->op == OP_TensorScatter || n->op == OP_ScatterND || n->op == OP_ScatterElements);
 }
 
+bool native_of_nothing(const struct node *n) { return n->op == OP_RNN || n->op == OP_GRU || n->op == OP_LSTM; }
+
 static void given_attr(struct module *m, const struct attr *a, struct native_attr *x, struct arena *arena)
 {
 	x->given = true;

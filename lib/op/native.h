@@ -8,6 +8,8 @@
 const struct native_row *node_native(const struct node *n);
 /* May the function write result 0 where operand 0 lies, if no other operand does? */
 bool native_in_place(const struct node *n);
+/* Does the function read no constant where no step or no sequence is to be computed? */
+bool native_of_nothing(const struct node *n);
 /* The attributes of n as its function wants them: those it has, and the defaults of the others. How many. */
 int native_attrs(struct module *m, const struct node *n, struct arena *a, struct native_attr **attr);
 /* The number of a step that n is, of the name of its first result. */

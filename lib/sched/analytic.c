@@ -354,19 +354,37 @@ static struct traffic traffic_of(struct costing *c, nest_id n)
 	return t;
 }
 
+static struct costing costing_of(struct loop_prog *p, const struct target *m)
+{
+	struct costing c = {.p = p, .lanes = sched_lanes(p), .pieces = 1};
+
+	c.regs = m->vector_regs;
+	c.ports = m->fma_ports;
+	c.latency = m->fma_latency;
+	c.cache[0] = m->l1;
+	c.cache[1] = m->l2;
+	c.cache[2] = m->l3;
+	c.nenv = poly_nvars(p->P) + 1;
+	c.env = ARENA_ARRAY(&p->arena, int64_t, c.nenv + 1);
+	return c;
+}
+
+double loop_cycles(struct loop_prog *p)
+{
+	struct target m = target_filled(p->target);
+	struct costing c = costing_of(p, &m);
+	struct work w = {0};
+
+	prog_values(p, c.env);
+	gather(&c, &w, p->root);
+	return piece_time(&c, &w).late;
+}
+
 double loop_cost(struct loop_prog *p)
 {
 	struct target m = target_filled(p->target);
-	struct costing c = {.p = p, .lanes = sched_lanes(p), .pieces = 1};
+	struct costing c = costing_of(p, &m);
 	struct work w = {0};
-	c.regs = m.vector_regs;
-	c.ports = m.fma_ports;
-	c.latency = m.fma_latency;
-	c.cache[0] = m.l1;
-	c.cache[1] = m.l2;
-	c.cache[2] = m.l3;
-	c.nenv = poly_nvars(p->P) + 1;
-	c.env = ARENA_ARRAY(&p->arena, int64_t, c.nenv + 1);
 	gather(&c, &w, p->root);
 	double cycles = piece_time(&c, &w).late;
 	struct traffic t = traffic_of(&c, p->root);

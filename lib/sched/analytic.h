@@ -5,4 +5,6 @@
 /* Seconds of one run of a scheduled program by one thread, operands in the caches where they fit. The program may be legalized or not,
  * and is not changed. Good for ranking schedules of one kernel; absolute figures are rough. */
 double loop_cost(struct loop_prog *p);
+/* The cycles of the same run of a program with parameters, for their values, all operands at hand: nothing of memory. Legalized. */
+double loop_cycles(struct loop_prog *p);
 #endif

@@ -37,18 +37,17 @@ bool native_owns(const char *name)
 	return owns;
 }
 
-static const char *function_of(struct emission *e, uint32_t c) { return node_native(node(e->M->m, e->M->calls.a[c].alone))->op; }
+static const char *function_of(struct emission *e, const struct call *x) { return node_native(node(e->M->m, x->alone))->op; }
 
 static void put_declarations(struct emission *e, FILE *f)
 {
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
-		uint32_t before = 0;
-		if (e->M->calls.a[c].kernel != KERNEL_NATIVE)
-			continue;
-		while (before < c && (e->M->calls.a[before].kernel != KERNEL_NATIVE || strcmp(function_of(e, before), function_of(e, c))))
-			before++;
-		if (before == c)
-			fprintf(f, "NATIVE const char *native_%s(struct native *);\n", function_of(e, c));
+		const struct call *x = call_native(&e->M->calls.a[c]), *y = NULL;
+		for (uint32_t before = 0; x && before < c && !y; before++)
+			if ((y = call_native(&e->M->calls.a[before])) && strcmp(function_of(e, x), function_of(e, y)))
+				y = NULL;
+		if (x && !y)
+			fprintf(f, "NATIVE const char *native_%s(struct native *);\n", function_of(e, x));
 	}
 }
 
@@ -56,7 +55,7 @@ void put_natives(struct emission *e, FILE *f)
 {
 	const struct functions *all = &e->functions;
 
-	if (!e->M->nnative)
+	if (!e->M->natives)
 		return;
 	fprintf(f, "#define NATIVE KERNEL\n%s", header);
 	put_declarations(e, f);
@@ -134,7 +133,7 @@ void put_native_attrs(struct emission *e, FILE *f, uint32_t c)
 {
 	struct module *m = e->M->m;
 	struct native_attr *attr;
-	int n = native_attrs(m, node(m, e->M->calls.a[c].alone), &m->arena, &attr);
+	int n = native_attrs(m, node(m, call_native(&e->M->calls.a[c])->alone), &m->arena, &attr);
 
 	if (!n)
 		return;
@@ -179,7 +178,9 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 		return;
 	}
 	fprintf(f, ", (void *)");
-	if (val(m, v)->kind == VAL_CONST)
+	if (val(m, v)->kind == VAL_CONST && c->kernel != KERNEL_NATIVE)
+		fprintf(f, "NULL");
+	else if (val(m, v)->kind == VAL_CONST)
 		fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, v));
 	else
 		put_place(e, f, c, v);
@@ -200,20 +201,19 @@ static void put_slots(struct emission *e, FILE *f, const struct call *x)
 	fprintf(f, "NULL}");
 }
 
-void put_native_call(struct emission *e, FILE *f, uint32_t c)
+void put_native_call(struct emission *e, FILE *f, uint32_t c, const struct call *x)
 {
-	const struct call *x = &e->M->calls.a[c];
 	const struct node *n = node(e->M->m, x->alone);
 	struct native_attr *attr;
 	int nattr = native_attrs(e->M->m, n, &e->M->m->arena, &attr);
 
 	fprintf(f, "\tif (native_run(&m->scratch, %" PRIu32 ", native_%s, &(struct native){\n\t\t\t.in = (const struct native_tensor[]){",
-		c, function_of(e, c));
+		c, function_of(e, x));
 	for (uint32_t i = 0; i < n->nin; i++)
-		put_tensor(e, f, x, call_operand(e->M, x, i), false);
+		put_tensor(e, f, &e->M->calls.a[c], call_operand(e->M, x, i), false);
 	fprintf(f, "{0}}, .nin = %" PRIu32 ",\n\t\t\t.out = (struct native_tensor[]){", n->nin);
 	for (uint32_t k = 0; k < n->nout; k++)
-		put_tensor(e, f, x, call_result(e->M, x, k), true);
+		put_tensor(e, f, &e->M->calls.a[c], call_result(e->M, x, k), true);
 	fprintf(f, "{0}}, .nout = %" PRIu32, n->nout);
 	fprintf(f, ", .step = 0x%" PRIx64 "u", native_step(e->M->m, n));
 	if (e->M->shaped)

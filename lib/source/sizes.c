@@ -181,10 +181,7 @@ static void put_same(struct emission *e, FILE *f, uint32_t c)
 
 void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 {
-	const struct call *x = &e->M->calls.a[c];
-	struct kernel *k = &e->M->kernels.a[x->kernel];
-	const struct node *n = node(e->M->m, x->node);
-	const poly_var *symbol = symbols_of(e, x);
+	const struct node *n = node(e->M->m, e->M->calls.a[c].node);
 
 	fprintf(f, "\t{\n\tint large = 0;\n");
 	put_same(e, f, c);
@@ -198,6 +195,13 @@ void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 		fprintf(f, ", &large))\n\t\treturn -1;\n");
 	}
 	put_any_elements(e, f, n);
+}
+
+void put_sized_checks(struct emission *e, FILE *f, uint32_t c, const struct call *x)
+{
+	struct kernel *k = &e->M->kernels.a[x->kernel];
+	const poly_var *symbol = symbols_of(e, x);
+
 	for (size_t i = 0; i < k->least.n; i++) {
 		fprintf(f, "\tif (");
 		put_poly(f, k->prog->P, k->least.a[i], symbol);

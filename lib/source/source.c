@@ -103,7 +103,7 @@ static void put_runtime(struct emission *e, FILE *f)
 		put_template(e, f, values_text, NULL);
 		put_template(e, f, sizes_text, NULL);
 	}
-	if (e->M->nnative)
+	if (e->M->natives)
 		put_template(e, f, native_runtime_text, NULL);
 	if (e->functions.threads > 1)
 		put_template(e, f, team, NULL);

@@ -26,15 +26,18 @@ const char *native_text(const char *file);     /* of lib/native, without the inc
 bool native_owns(const char *name);            /* may lib/native, or what runs its functions, have that name? */
 void put_natives(struct emission *e, FILE *f); /* functions of lib/native */
 void put_native_attrs(struct emission *e, FILE *f, uint32_t c);
-void put_native_call(struct emission *e, FILE *f, uint32_t c);
+/* Call c as x: itself, or what is native in its place and reads no constants. */
+void put_native_call(struct emission *e, FILE *f, uint32_t c, const struct call *x);
 
 /* ---- sizes.c ---- */
 /* Learns the symbols that the inputs of a section tell, and compares other sizes. */
 void put_sizes_of_inputs(struct emission *e, FILE *f, const struct section *s);
 /* The same behind call c, which is no kernel's. */
 void put_sizes_of_call(struct emission *e, FILE *f, uint32_t c);
-/* A block with room for the results and the workspace of call c, a kernel's; and the kernel's parameters. */
+/* A block with room for the results of call c, a kernel's, and in it one for results with elements. Then, for the call itself or another
+ * in its place: what its kernel does not take is refused, and room for the workspace; and the kernel's parameters. */
 void put_sized_open(struct emission *e, FILE *f, uint32_t c);
+void put_sized_checks(struct emission *e, FILE *f, uint32_t c, const struct call *x);
 void put_sized_params(FILE *f, const struct call *x);
 
 /* ---- control.c ---- */

@@ -59,17 +59,13 @@ void put_workspace(struct emission *e, FILE *f, uint32_t c, int64_t offset)
 /* Does the call run beside those of other lanes? */
 static bool side_by_side(const struct emission *e, const struct call *x) { return x->lanes > 1 && e->functions.threads > 1; }
 
-static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
+/* Call c as x: itself, or another kernel in its place, whose constants are there. */
+static void put_kernel(struct emission *e, FILE *f, uint32_t c, const struct call *x, const int64_t *constant)
 {
-	const struct call *x = &e->M->calls.a[c];
-	bool sized = node_varies(e->M->m, node(e->M->m, x->node));
-
-	if (sized)
-		put_sized_open(e, f, c);
 	fprintf(f, "%s\t%s(", x->images > 1 ? "\t" : "", e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
 	put_operands(e, f, x);
 	for (int i = 0; i < x->nconst; i++)
-		fprintf(f, e->weights.of_call[c][i] < 0 ? "NULL, " : "W(%" PRId64 "), ", e->weights.of_call[c][i]);
+		fprintf(f, constant[i] < 0 ? "NULL, " : "W(%" PRId64 "), ", constant[i]);
 	put_results(e, f, x);
 	if (x->nparam)
 		put_sized_params(f, x);
@@ -80,8 +76,44 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 	else
 		fprintf(f, "NULL");
 	fprintf(f, !emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ");\n" : side_by_side(e, x) ? ", NULL);\n" : ", m->team);\n");
-	if (sized)
-		fprintf(f, "\t}\n\t}\n");
+}
+
+/* The same for a kernel of varying sizes, of which those it takes are known. */
+static void put_sized_kernel(struct emission *e, FILE *f, uint32_t c)
+{
+	const struct call *x = &e->M->calls.a[c];
+
+	if (x->one) {
+		fprintf(f, "\tif (m->size[%" PRIu32 "] == 1) {\n", x->only);
+		put_sized_checks(e, f, c, x->one);
+		put_kernel(e, f, c, x->one, e->weights.of_one[c]);
+		fprintf(f, "\t} else {\n");
+	}
+	put_sized_checks(e, f, c, x);
+	put_kernel(e, f, c, x, e->weights.of_call[c]);
+	if (x->one)
+		fprintf(f, "\t}\n");
+}
+
+static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
+{
+	const struct call *x = &e->M->calls.a[c];
+
+	if (!node_varies(e->M->m, node(e->M->m, x->node))) {
+		put_kernel(e, f, c, x, e->weights.of_call[c]);
+		return;
+	}
+	if (x->otherwise) {
+		fprintf(f, "\tif (0");
+		for (int i = 0; i < x->nparam; i++)
+			fprintf(f, " || m->size[%" PRIu32 "] < 1", x->param[i]);
+		fprintf(f, ") {\n");
+		put_native_call(e, f, c, x->otherwise);
+		fprintf(f, "\t} else");
+	}
+	put_sized_open(e, f, c);
+	put_sized_kernel(e, f, c);
+	fprintf(f, "\t}\n\t}\n");
 }
 
 void put_value(struct emission *e, FILE *f, val_id v)
@@ -163,7 +195,7 @@ static void put_call(struct emission *e, FILE *f, const struct section *s, uint3
 	else if (x->kernel == KERNEL_OPAQUE)
 		put_opaque_call(e, f, c);
 	else if (x->kernel == KERNEL_NATIVE)
-		put_native_call(e, f, c);
+		put_native_call(e, f, c, x);
 	else if (x->kernel == KERNEL_CONTROL)
 		put_control_call(e, f, s, c);
 	else
@@ -285,7 +317,7 @@ void put_steps(struct emission *e, FILE *f)
 		if ((any = e->M->calls.a[c].control && e->M->calls.a[c].control->values))
 			put_template(e, f, flow_text, NULL);
 	for (uint32_t c = 0; c < e->M->calls.n; c++)
-		if (e->M->calls.a[c].kernel == KERNEL_NATIVE)
+		if (call_native(&e->M->calls.a[c]))
 			put_native_attrs(e, f, c);
 	put_regions(e, f);
 	for (size_t s = e->M->sections.n; s-- > 0;)

@@ -85,7 +85,7 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 		const char *mark;
 		bool wanted;
 	} marks[] = {{"@THREADS@", e->functions.threads > 1},
-		     {"@NATIVE@", e->M->nnative},
+		     {"@NATIVE@", e->M->natives},
 		     {"@SHAPED@", e->M->shaped},
 		     {"@KEPT@", e->M->states.n}};
 

@@ -196,7 +196,7 @@ static void module_refused(struct module *m)
 
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const char *why;
-		struct sized s = lower_sized(m, g->nodes.a[i], target_host(), NULL, &why);
+		struct sized s = lower_sized(m, g->nodes.a[i], target_host(), (struct sized_for){0}, NULL, &why);
 		ok(why && !s.low.prog && !s.usual, "no kernel for all sizes: %s", why ? why : "there is one");
 		sized_free(&s);
 	}
@@ -216,11 +216,12 @@ static void module_kernels(struct module *m)
 		const char *why, *trace = "";
 		if (strcmp(op_name(node(m, g->nodes.a[i])->op), "hone.Fused") && strcmp(op_name(node(m, g->nodes.a[i])->op), "Fused"))
 			continue;
-		k[n] = (struct sized_kernel){g->nodes.a[i], lower_sized(m, g->nodes.a[i], target_host(), NULL, &why)};
+		k[n] = (struct sized_kernel){g->nodes.a[i],
+					     lower_sized(m, g->nodes.a[i], target_host(), (struct sized_for){0}, NULL, &why)};
 		if (!why)
 			k[n].s.low.prog->threads = threads;
 		if (!why)
-			why = sized_schedule(&k[n].s, given, &trace);
+			why = sized_schedule(&k[n].s, given, NULL, &trace);
 		if (!ok(!why || getenv("SIZED_ANY"), "%s has a kernel: %s", node_where(m, g->nodes.a[i], &a), why ? why : "") || why) {
 			if (getenv("SIZED_VERBOSE"))
 				printf("%s%s", trace, k[n].s.low.prog ? prog_str(k[n].s.low.prog, &a) : "");

@@ -1,0 +1,37 @@
+# Models of open sizes beside those of known sizes: one row, recurrent networks, steps that only make sizes.
+. "$top/tests/lib.sh"
+
+weights() { yes "$2" | head -"$1" | paste -sd, -; }
+# A product of rows: of one row another kernel, with the same weights. An LSTM of any length: a kernel, and of no step only the states.
+cat >rows.txt <<END
+hone-text 1
+module ir=8 opset=20
+symbol b 0 inf
+symbol t 0 inf
+const k = f32[64,24,3] [$(weights 4608 0.125)]
+const w = f32[1,64,16] [$(awk 'BEGIN { for (i = 0; i < 1024; i++) printf "%s%g", i ? ", " : "", (i * 37 % 101 - 50) / 200 }')]
+const r = f32[1,64,16] [$(awk 'BEGIN { for (i = 0; i < 1024; i++) printf "%s%g", i ? ", " : "", (i * 53 % 103 - 51) / 200 }')]
+const a = f32[1,128] [$(weights 128 0.25)]
+graph main {
+  input x: f32[b,24,5]
+  input s: f32[t,2,16]
+  input h: f32[1,2,16]
+  input c: f32[1,2,16]
+  v = Conv(x, @k) {pads=[1,1]} "conv"
+  y, hn, cn = LSTM(s, @w, @r, @a, -, h, c) {hidden_size=16} "lstm"
+  output v = v
+  output y = y
+  output hn = hn
+  output cn = cn
+}
+END
+ge-load rows.txt | ge-shape | ge-fuse | ge-layout -o rows.g && ge-plan --why rows.g -o plan.g 2>err && ge-emit -q plan.g -o rows && ge-emit -q --print-traces plan.g >traces &&
+	! grep -q 'lstm.*native' err && grep -q '^	if (m->size\[[0-9]*\] == 1) {$' rows.c && grep -q 'native_run(.*native_LSTM' rows.c
+ok $? "a kernel for one row, and one of an LSTM of any length" || cat err
+[ $(wc -c <rows.weights) -lt 50000 ]
+ok $? "weights are there once"
+for set in b=1,t=1 b=2,t=7 b=1,t=0 b=0,t=2 b=7,t=33; do
+	run-dev rows.so --set $set -o y.npz && run-ref rows.g --set $set -o r.npz && { equal y.npz r.npz || [ $set = b=0,t=2 ] || [ $set = b=1,t=0 ]; }
+	ok $? "$set: the evaluator's numbers"
+done
+done_testing
