@@ -7,7 +7,7 @@
 #include "common/msg.h"
 #include "common/poly_impl.h"
 
-enum { TERMS_STUDIED = 24, DEPTH_STUDIED = 8 };
+enum { TERMS_STUDIED = 24, TERMS_FACTORED = 6, DEPTH_STUDIED = 8 };
 
 static const struct iv everything = {INT64_MIN, INT64_MAX};
 
@@ -193,6 +193,60 @@ static struct iv by_branches(struct polys *P, poly e, struct iv known, const str
 	return known;
 }
 
+/* The terms that have the atom, with it (of) or without, divided by it. */
+static poly split_terms(struct polys *P, const struct term *t, uint32_t n, uint32_t atom, bool of)
+{
+	poly sum = poly_const(P, 0);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mono m = *mono_of(P, t[i].mono);
+		uint32_t at = 0, rest[TERMS_STUDIED];
+		while (at < m.n && m.atoms[at] != atom)
+			at++;
+		if ((at < m.n) != of || m.n > TERMS_STUDIED)
+			continue;
+		for (uint32_t k = 0; k + of < m.n; k++)
+			rest[k] = m.atoms[k + (of && k >= at)];
+		sum = poly_add(P, sum, poly_from_atoms(P, t[i].coef, rest, m.n - of));
+	}
+	return sum;
+}
+
+/* Are there terms of both signs that have the atom, and is none too long? */
+static bool both_signs(const struct polys *P, const struct term *t, uint32_t n, uint32_t atom)
+{
+	bool plus = false, minus = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mono *m = mono_of(P, t[i].mono);
+		if (m->n > TERMS_STUDIED)
+			return false;
+		for (uint32_t k = 0; k < m->n; k++)
+			if (m->atoms[k] == atom) {
+				plus |= t[i].coef > 0;
+				minus |= t[i].coef < 0;
+			}
+	}
+	return plus && minus;
+}
+
+/* a*x - a*y + rest is a*(x - y) + rest: where terms have no bound they may have one together. */
+static struct iv by_factors(struct polys *P, const struct term *t, uint32_t n, struct iv known, const struct ranges *r)
+{
+	for (uint32_t i = 0; i < n && n <= TERMS_FACTORED; i++)
+		for (uint32_t k = 0; k < mono_of(P, t[i].mono)->n && t[i].coef < 0; k++) {
+			uint32_t atom = mono_of(P, t[i].mono)->atoms[k];
+			if ((!infinite(known.lo) && !infinite(known.hi)) || !both_signs(P, t, n, atom))
+				continue;
+			poly x = split_terms(P, t, n, atom, true), rest = split_terms(P, t, n, atom, false);
+			if (!x || !rest)
+				continue;
+			struct iv of = iv_mul(atom_range(P, P->atoms.a[atom], r), poly_bounds(P, x, r));
+			known = iv_meet(known, iv_add(of, poly_bounds(P, rest, r)));
+		}
+	return known;
+}
+
 /* Terms that share variables with one another. A common factor is taken out: between its multiples
  * there is nothing. */
 static struct iv component_range(struct polys *P, struct term *t, uint32_t n, const struct ranges *r)
@@ -205,6 +259,7 @@ static struct iv component_range(struct polys *P, struct term *t, uint32_t n, co
 		studied |= term_atom(P, &t[i]) != NULL;
 		g = gcd_of(t[i].coef, g);
 	}
+	known = by_factors(P, t, n, known, r);
 	if (n < 2 || !studied || known.lo == known.hi || g < 1)
 		return known;
 	for (uint32_t i = 0; i < n; i++)
@@ -224,7 +279,7 @@ static struct iv sum_range(struct polys *P, poly e, const struct ranges *r)
 	struct iv total = {0, 0};
 	bool taken[TERMS_STUDIED] = {false};
 	if (s.n > TERMS_STUDIED || s.depth == 0 || s.depth > DEPTH_STUDIED)
-		return sum_naive(P, &s, r);
+		return by_factors(P, s.t, s.n, sum_naive(P, &s, r), r);
 	for (uint32_t i = 0; i < s.n; i++) {
 		struct term t[TERMS_STUDIED];
 		uint32_t n = 0;

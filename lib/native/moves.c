@@ -382,27 +382,61 @@ static const char *moves_pads(struct native *n, char mode, int64_t *begin, int64
 	return NULL;
 }
 
-/* Where the elements of the last axis come from, which lie at `from`: a run in the middle as it is. */
-static void moves_padded_row(char *to, const char *from, size_t size, int64_t count, const int64_t *source, const char *fill)
+/* Of an axis: where each index comes from; from `first` on, `run` of them are those of the operand from `begin` on, and have no entry. */
+struct moves_pad {
+	int64_t *source, count, first, run, begin;
+};
+
+/* whole: of all indices. NULL: no memory. */
+static const int64_t *moves_pad_axis(struct native *n, struct moves_pad *p, char mode, int64_t begin, int64_t extent, bool whole)
 {
-	for (int64_t i = 0; i < count;) {
-		int64_t run = 1;
-		if (source[i] < 0) {
-			memcpy(to + (size_t)i * size, fill, size);
-		} else {
-			while (i + run < count && source[i + run] == source[i] + run)
-				run++;
-			memcpy(to + (size_t)i * size, from + (size_t)source[i] * size, (size_t)run * size);
-		}
-		i += run;
+	int64_t end = begin + extent < p->count ? begin + extent : p->count;
+
+	p->first = whole || begin < 0 ? 0 : begin < p->count ? begin : p->count;
+	p->run = whole || end < p->first ? 0 : end - p->first;
+	p->begin = begin < 0 && p->run ? -begin : 0;
+	if (!(p->source = n->scratch(n, sizeof *p->source * (size_t)p->count)))
+		return NULL;
+	for (int64_t i = 0; i < p->count; i += i == p->first && p->run ? p->run : 1)
+		if (i != p->first || !p->run)
+			p->source[i] = moves_source(mode, i, begin, extent);
+	return p->source;
+}
+
+static inline void moves_each(char *to, const char *from, size_t size, int64_t n, const int64_t *source, const char *fill)
+{
+	for (int64_t i = 0; i < n; i++)
+		memcpy(to + (size_t)i * size, source[i] < 0 ? fill : from + (size_t)source[i] * size, size);
+}
+
+/* n elements about the run. */
+static void moves_border(char *to, const char *from, size_t size, int64_t n, const int64_t *source, const char *fill)
+{
+	switch (size) {
+	case 1: moves_each(to, from, 1, n, source, fill); break;
+	case 2: moves_each(to, from, 2, n, source, fill); break;
+	case 4: moves_each(to, from, 4, n, source, fill); break;
+	case 8: moves_each(to, from, 8, n, source, fill); break;
+	default: moves_each(to, from, size, n, source, fill);
 	}
+}
+
+/* A line of the result, from the one at `from`. */
+static void moves_padded_row(char *to, const char *from, size_t size, const struct moves_pad *p, const char *fill)
+{
+	int64_t after = p->first + p->run;
+
+	moves_border(to, from, size, p->first, p->source, fill);
+	memcpy(to + (size_t)p->first * size, from + (size_t)p->begin * size, (size_t)p->run * size);
+	moves_border(to + (size_t)after * size, from, size, p->count - after, p->source + after, fill);
 }
 
 NATIVE const char *native_Pad(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0];
 	int64_t begin[NATIVE_RANK_MAX + 1] = {0}, dims[NATIVE_RANK_MAX + 1] = {1}, from[NATIVE_RANK_MAX + 1], at[NATIVE_RANK_MAX] = {0},
-					*source[NATIVE_RANK_MAX + 1], count;
+					count;
+	struct moves_pad pad[NATIVE_RANK_MAX + 1];
 	char mode = *native_str(n, "mode"), zero[16] = {0}, *y;
 	size_t size = native_size(x->type);
 	int last = x->rank - 1;
@@ -418,19 +452,18 @@ NATIVE const char *native_Pad(struct native *n)
 		return NULL;
 	moves_strides(x, from);
 	for (int k = 0; k < x->rank; k++) {
-		if (!(source[k] = n->scratch(n, sizeof(int64_t) * (size_t)dims[k])))
+		pad[k].count = dims[k];
+		if (!moves_pad_axis(n, &pad[k], mode, begin[k], x->dims[k], k < last))
 			return native_no_room(n);
-		for (int64_t i = 0; i < dims[k]; i++)
-			source[k][i] = moves_source(mode, i, begin[k], x->dims[k]);
 	}
 	if (!x->rank)
 		memcpy(y, x->data, size);
 	for (int64_t rows = x->rank ? count / dims[last] : 0; rows > 0; rows--, y += (size_t)dims[last] * size) {
 		int64_t offset = 0;
 		for (int k = 0; offset >= 0 && k < last; k++)
-			offset = source[k][at[k]] < 0 ? -1 : offset + source[k][at[k]] * from[k];
+			offset = pad[k].source[at[k]] < 0 ? -1 : offset + pad[k].source[at[k]] * from[k];
 		if (offset >= 0)
-			moves_padded_row(y, (const char *)x->data + (size_t)offset * size, size, dims[last], source[last], fill);
+			moves_padded_row(y, (const char *)x->data + (size_t)offset * size, size, &pad[last], fill);
 		else
 			for (int64_t i = 0; i < dims[last]; i++)
 				memcpy(y + (size_t)i * size, fill, size);
