@@ -144,6 +144,42 @@ ge-emit -q --embed --no-compile plan.g -o vary && ${CC:-cc} -g -fsanitize=addres
 	$(sed -n 's/.*Compile with: //p' vary.c | head -1) -O1 main.c vary.c "$top/build/libhone_eval.a" -o program -lm -pthread 2>err && ./program >out 2>err
 ok $? "the same under sanitizers"
 
+cat >pages.c <<'END'
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "vary.h"
+/* Is the memory at p to be on large pages? */
+static int large(const void *p)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	char line[512];
+	uintptr_t from, to;
+	int here = 0, yes = 0;
+
+	while (f && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
+			here = from <= (uintptr_t)p && (uintptr_t)p < to;
+		yes |= here && !strncmp(line, "VmFlags:", 8) && strstr(line, " hg");
+	}
+	return yes;
+}
+int main(void)
+{
+	int64_t n = 1 << 19, s[] = {n, 4}, sz[] = {2, 2};
+	float *x = calloc(4 * n, sizeof *x), z[4] = {0};
+	struct hone_value in[] = {{1, 2, s, x}, {1, 2, s, x}, {1, 2, sz, z}}, out[4];
+	vary *m = vary_open("vary.weights", NULL);
+
+	return !m || vary_run_values(m, in, out) || !large(out[0].data);
+}
+END
+if [ -d /sys/kernel/mm/transparent_hugepage ]; then
+	${CC:-cc} $([ -z "${ASAN_OPTIONS-}" ] && echo -g) -Wall -Werror pages.c vary.a -o pages -lm -pthread 2>err && ./pages >out 2>err
+	ok $? "large values lie on large pages"
+fi
+
 # An input without elements whose other size a kernel would count through for hours.
 cat >long.txt <<'END'
 hone-text 1
