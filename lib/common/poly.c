@@ -119,8 +119,12 @@ void poly_var_narrow(struct polys *P, poly_var v, int64_t lo, int64_t hi)
 
 	lo = lo > r->lo ? lo : r->lo;
 	hi = hi < r->hi ? hi : r->hi;
-	if (lo <= hi)
-		*r = (struct iv){lo, hi};
+	if (lo > hi || (lo == r->lo && hi == r->hi))
+		return;
+	*r = (struct iv){lo, hi};
+	for (size_t i = 0; i < P->sums.n; i++) /* ranges that were found with the wider one */
+		if (P->sums.a[i].vars & 1ull << (v & 63))
+			P->sums.a[i].ranged = false;
 }
 
 int64_t poly_var_divisor(const struct polys *P, poly_var v) { return P->vars.a[v].divisor; }

@@ -28,7 +28,7 @@ poly_var poly_var_new(struct polys *P, sym name, int64_t lo, int64_t hi, int64_t
 poly_var poly_var_find(const struct polys *P, sym name); /* the first of that name, or 0 */
 sym poly_var_name(const struct polys *P, poly_var v);
 void poly_var_range(const struct polys *P, poly_var v, int64_t *lo, int64_t *hi);
-/* v is known to lie in [lo, hi], too. What was simplified before stays as it is. */
+/* v is known to lie in [lo, hi], too. What was simplified before stays as it is; ranges do not. */
 void poly_var_narrow(struct polys *P, poly_var v, int64_t lo, int64_t hi);
 int64_t poly_var_divisor(const struct polys *P, poly_var v);
 uint32_t poly_nvars(const struct polys *P);

@@ -1,4 +1,6 @@
 /* Sizes with which no run can be: where the extent of a value that every run makes would be negative. */
+#include "graph/symbols.h"
+#include "op/op.h"
 #include "op/rules.h"
 
 /* The one symbol in e; 0: there are none, or several. */
@@ -67,5 +69,56 @@ bool bounds_found(struct module *m)
 				any |= t->dims[d] && !poly_is_const(m->dims, t->dims[d], NULL) && narrow(m->dims, t->dims[d], vlo, vhi);
 		}
 	}
+	return any;
+}
+
+/* Puts `by` into the place of v in all types. */
+static void put_size(struct module *m, poly_var v, poly by)
+{
+	for (size_t i = 1; i < m->values.n; i++) {
+		struct type *t = &m->values.a[i].type;
+		bool uses = false;
+		for (int k = 0; k < t->rank && !uses; k++)
+			uses = t->dims[k] && poly_uses(m->dims, t->dims[k], v);
+		if (!uses)
+			continue;
+		t->dims = arena_copy(&m->arena, t->dims, sizeof *t->dims * (size_t)t->rank);
+		for (int k = 0; k < t->rank; k++)
+			t->dims[k] = t->dims[k] ? poly_subst(m->dims, t->dims[k], v, by) : POLY_UNKNOWN;
+	}
+}
+
+/* Is a module in which v is 0 one that no run can be of? */
+static bool refuses_zero(struct module *m, poly_var v)
+{
+	struct type *saved = ARENA_ARRAY(&m->arena, struct type, m->values.n);
+
+	for (size_t i = 1; i < m->values.n; i++)
+		saved[i] = m->values.a[i].type;
+	put_size(m, v, poly_const(m->dims, 0));
+	bool refused = !infer_would(m);
+	for (size_t i = 1; i < m->values.n; i++)
+		m->values.a[i].type = saved[i];
+	return refused;
+}
+
+bool bounds_above_zero(struct module *m)
+{
+	enum { TRIALS_MAX = 32 }; /* each infers the module */
+	const struct graph *g = graph(m, m->main);
+	struct symbols s = {0};
+	int64_t lo, hi;
+	bool any = false;
+
+	for (size_t i = 0; i < g->in.n; i++)
+		symbols_mark(&s, m, &val(m, g->in.a[i])->type);
+	for (size_t i = 0; i < s.list.n && i < TRIALS_MAX; i++) {
+		poly_var_range(m->dims, s.list.a[i], &lo, &hi);
+		if (lo != 0 || hi == 0 || !refuses_zero(m, s.list.a[i]))
+			continue;
+		poly_var_narrow(m->dims, s.list.a[i], 1, hi);
+		any = true;
+	}
+	symbols_free(&s);
 	return any;
 }

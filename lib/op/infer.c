@@ -724,6 +724,25 @@ void module_correct(struct module *m)
 	state_free(&S);
 }
 
+bool infer_would(struct module *m)
+{
+	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n), false);
+	struct msg_trap trap, *outer = msg_trap;
+	volatile bool good = false;
+
+	S.corrects = true;
+	if (!setjmp(trap.at)) {
+		msg_trap = &trap;
+		infer_graph(&S, m->main);
+		good = true;
+	}
+	msg_trap = outer;
+	take_back_types(&S);
+	vec_free(&S.told);
+	state_free(&S);
+	return good;
+}
+
 /* Changes only the node and its bodies. */
 void infer_node(struct module *m, node_id n, struct known *known)
 {

@@ -82,6 +82,8 @@ void infer_module(struct module *m, struct known **known);
 /* The same after sizes were given or a file was read: a declared shape of a result that contradicts its operator is dropped, with a
  * warning. */
 void infer_declared(struct module *m, struct known **known);
+/* Sizes of inputs are 1 or more from now on, where operators refuse a 0. False: nothing is new; else the caller infers again. */
+bool bounds_above_zero(struct module *m);
 /* Drops such declared shapes, and changes nothing else. */
 void module_correct(struct module *m);
 /* The check of every module that a tool reads: what module_check promises, and that attributes, operands and declared types are as the

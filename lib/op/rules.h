@@ -33,6 +33,8 @@ const char *demand_check(struct infer *I); /* NULL, or what is not as demanded *
 int demand_shape(struct module *m, const struct node *n, const struct type *t, uint32_t i, dim *dims);
 /* Ranges of symbols without the sizes with which an extent of the main graph would be negative. False: nothing is new. */
 bool bounds_found(struct module *m);
+/* Would the rules take the types that inputs have now? Nothing is changed, and nothing said. */
+bool infer_would(struct module *m);
 /* Ranks that no rule knows, as readers demand them (lib/op/ranks.c): they become types of the values. False: there are none. */
 bool ranks_asked(struct module *m);
 

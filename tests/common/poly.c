@@ -349,6 +349,22 @@ static void test_division(void)
 	ok(!poly_linear_in(P, poly_mul(P, e, e), x, &c, &rest), "not linear in a variable");
 }
 
+static void test_narrow(void)
+{
+	struct polys *Q = polys_new();
+	poly_var v = poly_var_new(Q, intern("v"), 0, POLY_INF, 1);
+	poly e = poly_addc(Q, poly_mulc(Q, poly_of(Q, v), 2), -1);
+	int64_t least, most;
+
+	poly_range(Q, e, &least, &most);
+	ok(least == -1, "a sum's range");
+	poly_var_narrow(Q, v, 1, 5);
+	poly_range(Q, e, &least, &most);
+	ok(least == 1 && most == 9, "after its variable is narrowed, is %ld to %ld", (long)least, (long)most);
+	ok(poly_max(Q, e, poly_const(Q, 0)) == e, "what simplifies since then");
+	polys_free(Q);
+}
+
 int main(void)
 {
 	test_values();
@@ -356,5 +372,6 @@ int main(void)
 	test_text();
 	test_identities();
 	test_division();
+	test_narrow();
 	return tap_done();
 }

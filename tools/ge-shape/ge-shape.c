@@ -81,6 +81,8 @@ static void shape(struct module *m, const struct pass_ctx *c)
 		if (!bind_consts(m, consts.a[i]))
 			bind_no_input(consts.a[i]);
 	infer_declared(m, &known);
+	if (bounds_above_zero(m))
+		infer_declared(m, &known);
 	if (c->why)
 		why(m, known, c);
 }
