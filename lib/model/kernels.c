@@ -146,7 +146,6 @@ static bool add_opaque(struct model *M, node_id n, const char *why)
 	if (native) {
 		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_NATIVE, .why = why, .alone = native});
 		M->nnative++;
-		M->natives = true;
 		return true;
 	}
 	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why, .opaque = M->nopaque++});
@@ -316,7 +315,6 @@ static bool add_group(struct model *M, node_id n, const struct target *t, const 
 	if (sizes.some) {
 		struct call other = {.node = n, .kernel = KERNEL_NATIVE, .alone = native_node(m, n)};
 		c.otherwise = arena_copy(&m->arena, &other, sizeof other);
-		M->natives = true;
 	}
 	version_add(M, t, traces, &c);
 	vec_push(&M->calls, c);

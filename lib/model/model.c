@@ -46,6 +46,8 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	}
 	for (size_t s = 0; s < M->sections.n; s++)
 		add_calls(M, &M->sections.a[s], t, traces);
+	for (uint32_t c = 0; c < M->calls.n; c++)
+		M->natives |= call_native(&M->calls.a[c]) != NULL;
 	strips_find(M);
 	slots_give(M);
 	fitted_slots(M);

@@ -35,6 +35,7 @@ struct call {
 	poly_var *param;  /* parameter number i of the kernel is this symbol of the module */
 	struct call *one; /* instead of this, with another kernel, in runs in which symbol `only` is 1; NULL: there is none */
 	poly_var only;
+	bool settled;           /* of a native view: a run knows the sizes of its result before */
 	struct call *otherwise; /* instead of this, a native one, in runs in which a parameter is less than 1; NULL: there is none */
 	/* In a strip, it and its neighbours run for one image after the other, each on its part of axis 0. Outside of a strip images is
 	 * 1, and strip and last are the number of the call itself. */
@@ -108,7 +109,7 @@ struct model {
 	bool *inner;                  /* root values that exist for one image at a time: made and read in one strip */
 	uint32_t nopaque;             /* calls on the slow path */
 	uint32_t nnative;             /* calls of functions of lib/native */
-	bool natives;                 /* there are some, or calls that are native in some runs */
+	bool natives;                 /* a run calls some (call_native) */
 	uint32_t ncontrol;
 	bool shaped;    /* there are values whose size is known only in a run */
 	uint32_t *slot; /* value -> the slot + 1 that it has in a run; 0: it has none */
@@ -132,7 +133,7 @@ struct model {
  * that the lowering computes have no contents (lower_sketch). */
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch);
 void model_free(struct model *M);
-/* The call, or what is in its place in some runs, of a function of lib/native; NULL: neither is. */
+/* The call, or what is in its place in some runs, if a run calls a function of lib/native there; else NULL. */
 const struct call *call_native(const struct call *c);
 static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_CONTROL; }
 /* Of a native or control call: the value of its section that operand i of the node is, or a constant; 0: it is not there. */

@@ -36,7 +36,7 @@ node_id native_view(struct module *m, node_id group)
 	return id && op_is(node(m, id)->op, OP_VIEW) && node(m, group)->nout == 1 && node_varies(m, node(m, group)) ? id : 0;
 }
 
-const struct call *call_native(const struct call *c) { return c->kernel == KERNEL_NATIVE ? c : c->otherwise; }
+const struct call *call_native(const struct call *c) { return c->kernel != KERNEL_NATIVE ? c->otherwise : c->settled ? NULL : c; }
 
 void model_report_native(struct model *M)
 {

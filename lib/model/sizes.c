@@ -117,13 +117,28 @@ void sizes_grow(struct model *M, size_t had)
 	memset(x->open + had, 0, (M->m->values.n - had) * sizeof *x->open);
 }
 
+/* The facts from number `from` on are of the view's result alone, which says nothing new. */
+static bool says_nothing(const struct model *M, size_t from, val_id result)
+{
+	for (size_t i = from; i < M->sizes.facts.n; i++)
+		if (M->sizes.facts.a[i].var || M->sizes.facts.a[i].v != result)
+			return false;
+	return !sizes_settled(M, result);
+}
+
 void sizes_take(struct model *M, uint32_t call)
 {
-	const struct node *n = node(M->m, M->calls.a[call].node);
+	struct call *x = &M->calls.a[call];
+	const struct node *n = node(M->m, x->node);
+	size_t had = M->sizes.facts.n;
 
 	for (uint32_t k = 0; k < n->nout; k++)
 		wait_for(M, n->graph, n->out[k]);
 	take_all(M, call);
+	x->settled = x->kernel == KERNEL_NATIVE && native_view(M->m, x->node) && value_varies(M->m, n->out[0]) &&
+		     value_varies(M->m, call_operand(M, x, 0)) && says_nothing(M, had, n->out[0]);
+	if (x->settled) /* nothing is to be compared */
+		M->sizes.facts.n = had;
 }
 
 void sizes_pass(struct model *M, const struct control *x)

@@ -348,6 +348,8 @@ static int64_t moves_source(char mode, int64_t i, int64_t b, int64_t n)
 	case 'w': return n ? ((at % n) + n) % n : -1;
 	case 'r': {
 		int64_t period = n > 1 ? 2 * (n - 1) : 1;
+		if (at < 0 ? -at < n : at - period <= 0 && at >= n) /* once */
+			return at < 0 ? -at : period - at;
 		at = ((at % period) + period) % period;
 		return at < n ? at : period - at;
 	}

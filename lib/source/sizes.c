@@ -164,6 +164,19 @@ static void put_any_elements(struct emission *e, FILE *f, const struct node *n)
 	fprintf(f, ") {\n");
 }
 
+void put_view(struct emission *e, FILE *f, uint32_t c)
+{
+	const struct call *x = &e->M->calls.a[c];
+	val_id v = call_result(e->M, x, 0);
+
+	fprintf(f, "\t{\n\tint large = 0;\n\tif (size_view(%" PRIu32 ", &m->slot[%" PRIu32 "], %d, ", c, value_home(e->M, v).index,
+		val(e->M->m, v)->type.rank);
+	put_shape(e, f, v);
+	fprintf(f, ", &");
+	put_value(e, f, call_operand(e->M, x, 0));
+	fprintf(f, ", &large))\n\t\treturn -1;\n\t}\n");
+}
+
 /* Sizes that the kernel takes for one. */
 static void put_same(struct emission *e, FILE *f, uint32_t c)
 {

@@ -38,6 +38,8 @@ void put_sizes_of_call(struct emission *e, FILE *f, uint32_t c);
  * in its place: what its kernel does not take is refused, and room for the workspace; and the kernel's parameters. */
 void put_sized_open(struct emission *e, FILE *f, uint32_t c);
 void put_sized_checks(struct emission *e, FILE *f, uint32_t c, const struct call *x);
+/* Call c, a view whose sizes are known. */
+void put_view(struct emission *e, FILE *f, uint32_t c);
 void put_sized_params(FILE *f, const struct call *x);
 
 /* ---- control.c ---- */

@@ -194,6 +194,8 @@ static void put_call(struct emission *e, FILE *f, const struct section *s, uint3
 		put_values_call(e, f, c);
 	else if (x->kernel == KERNEL_OPAQUE)
 		put_opaque_call(e, f, c);
+	else if (x->settled)
+		put_view(e, f, c);
 	else if (x->kernel == KERNEL_NATIVE)
 		put_native_call(e, f, c, x);
 	else if (x->kernel == KERNEL_CONTROL)
