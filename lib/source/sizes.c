@@ -192,6 +192,27 @@ static void put_same(struct emission *e, FILE *f, uint32_t c)
 	}
 }
 
+/* An index that is data has no element to name on an axis of size 0. */
+static void put_indexed(FILE *f, struct loop_prog *p, uint32_t c, const poly_var *symbol)
+{
+	for (ex_id i = 1; i < p->exs.n; i++) {
+		const struct ex *x = lex(p, i), *index = x->kind == EX_READ && x->dyn_dim >= 0 ? lex(p, x->a[0]) : NULL;
+		int64_t lo, hi;
+		poly_range(p->P, index ? buf_dim(p, x->buf, x->dyn_dim) : poly_const(p->P, 1), &lo, &hi);
+		if (lo >= 1)
+			continue;
+		fprintf(f, "\tif (");
+		put_poly(f, p->P, buf_dim(p, x->buf, x->dyn_dim), symbol);
+		fprintf(f, " < 1");
+		for (int d = 0; index->kind == EX_READ && d < lbuf(p, index->buf)->rank; d++) {
+			fprintf(f, " && ");
+			put_poly(f, p->P, buf_dim(p, index->buf, d), symbol);
+			fprintf(f, " > 0");
+		}
+		fprintf(f, ")\n\t\treturn index_outside(%" PRIu32 ");\n", c);
+	}
+}
+
 void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct node *n = node(e->M->m, e->M->calls.a[c].node);
@@ -220,6 +241,7 @@ void put_sized_checks(struct emission *e, FILE *f, uint32_t c, const struct call
 		put_poly(f, k->prog->P, k->least.a[i], symbol);
 		fprintf(f, " < 0)\n\t\treturn size_refuse(%" PRIu32 ");\n", c);
 	}
+	put_indexed(f, k->prog, c, symbol);
 	if (call_workspace_varies(e->M, x)) {
 		fprintf(f, "\tif (size_work(%" PRIu32 ", m, ", c);
 		put_poly(f, k->prog->P, k->prog->workspace_of, symbol);

@@ -1,0 +1,30 @@
+# attack NAME RUNS SEED: NAME.txt or NAME.onnx, a model of open sizes, at so many random ones: its steps and kernels under address and
+# undefined-behaviour sanitizers, every value in memory of just its size. Sourced after tests/lib.sh.
+drive_libs="$(for l in onnx op kb graph native common; do printf '%s ' "$top/build/lib$l.a"; done) -lprotobuf-c -lmsgpackc -lxxhash -lz -lm -pthread"
+attack_passes() {
+	case $1 in *.txt) ge-load "$1" ;; *) ge-import -q "$1" ;; esac | ge-shape -q | ge-fold -q | ge-simplify -q --prove | ge-deadedge -q | ge-cse -q |
+		ge-dedup -q | ge-prune -q | ge-integer -q | ge-fuse -q | ge-layout -q
+}
+# What a slot has beyond its value, and a workspace beyond what a step asks for, is poisoned.
+tight() {
+	sed -e 's/^\ts->v\.data = s->own;$/__asan_unpoison_memory_region(s->own, s->bytes); __asan_poison_memory_region((char *)s->own + bytes, s->bytes - bytes);\n&/' \
+		-e '/^static int slot_grow(/,/^}/s/^\tif (s->own && bytes <= s->bytes)$/\tif (s->own) __asan_unpoison_memory_region(s->own, s->bytes);\n&/' \
+		-e 's/^\tif (bytes < 0)$/if (m->work) { __asan_unpoison_memory_region(m->work, m->work_bytes); if (bytes >= 0 \&\& (size_t)bytes < m->work_bytes) __asan_poison_memory_region((char *)m->work + bytes, m->work_bytes - bytes); }\n&/' "$1"
+}
+attack() {
+	name=$1
+	model=$(ls "$name".txt "$name".onnx 2>/dev/null)
+	attack_passes "$model" >"$name.g" 2>said && ge-plan -q "$name.g" -o "$name.p.g" 2>said && ge-emit -q --embed --no-compile "$name.p.g" -o "$name" 2>said || {
+		case $? in 69) skip "$name" "$(cat said)" ;; *) ok 1 "$name is built: $(cat said)" ;; esac
+		return
+	}
+	{ echo '#include <sanitizer/asan_interface.h>' && tight "$name.c"; } >"$name.tight.c"
+	! grep -q slot_bytes "$name.c" || [ "$(grep -c '_poison_memory_region' "$name.tight.c")" -ge 1 ] || ok 1 "$name: slots are poisoned"
+	${CC:-cc} -w -g -fsanitize=address,undefined -fno-sanitize=float-divide-by-zero,float-cast-overflow,alignment -fno-sanitize-recover=undefined -I"$top/lib" -I"$top/tests" \
+		-DNAME="$name" -std=gnu11 $(sed -n 's/.*Compile with: //p' "$name.c" | head -1) -O1 "$top/tests/model/sizes/drive.c" "$name.tight.c" $drive_libs -o "$name.drive" 2>said ||
+		{ ok 1 "$name is compiled: $(cat said)"; return; }
+	HONE_BODIES=1000 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:max_allocation_size_mb=128:detect_stack_use_after_return=0 timeout 600 "./$name.drive" "$name.g" "$2" "$3" >out 2>said
+	code=$?
+	[ $code = 0 ] && ! grep -q 'ERROR\|runtime error' said
+	ok $? "$name: $(tail -n 1 out)" || { echo "# exit $code"; sed 's/^/# /' out | head -8; grep -v 'WARNING.*failed to allocate' said | head -20; }
+}
