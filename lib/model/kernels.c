@@ -152,6 +152,13 @@ static bool add_opaque(struct model *M, node_id n, const char *why)
 	return true;
 }
 
+static bool add_append(struct model *M, node_id n, uint32_t state)
+{
+	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_APPEND, .alone = group_alone(M->m, n), .state = state});
+	M->nappend++;
+	return true;
+}
+
 /* ---- sizes that vary ---- */
 
 /* The operands of a group and its inputs, its results and its outputs are of one type; and a run knows their sizes. NULL, or why not.
@@ -304,6 +311,9 @@ static bool add_group(struct model *M, node_id n, const struct target *t, const 
 	const char *why = NULL;
 	struct sized_for sizes = {0};
 	struct call c;
+	uint32_t state = append_state(M, n);
+	if (state)
+		return add_append(M, n, state - 1);
 	if (native_view(m, n))
 		why = "it is a view";
 	else if (node_varies(m, node(m, n)))

@@ -40,6 +40,7 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	states_find(M);
 	views_follow(M);
 	M->shaped = model_varies(M);
+	states_append(M);
 	if (sketch) {
 		states_order(M);
 		strips_choose(M, t);

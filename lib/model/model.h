@@ -19,15 +19,16 @@ struct kernel {
 };
 
 /* A Fused node of a section, in order. */
-enum { KERNEL_OPAQUE = UINT32_MAX, KERNEL_NATIVE = UINT32_MAX - 1, KERNEL_CONTROL = UINT32_MAX - 2 };
+enum { KERNEL_OPAQUE = UINT32_MAX, KERNEL_NATIVE = UINT32_MAX - 1, KERNEL_CONTROL = UINT32_MAX - 2, KERNEL_APPEND = UINT32_MAX - 3 };
 struct call {
 	node_id node;
 	/* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path. KERNEL_NATIVE: nor has this, but C of its own.
-	 * KERNEL_CONTROL: it runs sections. */
+	 * KERNEL_CONTROL: it runs sections. KERNEL_APPEND: it adds to a state. */
 	uint32_t kernel;
 	const char *why; /* then: why it has no kernel */
-	node_id alone;   /* of a native or control call: the one node of the group */
+	node_id alone;   /* of a native, control or appending call: the one node of the group */
 	uint32_t opaque; /* its number among the opaque ones */
+	uint32_t state;  /* of an appending call: which one */
 	struct control *control;
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
@@ -59,11 +60,13 @@ struct section {
 struct state {
 	uint32_t in, out; /* their numbers */
 	bool open;        /* its size is known only in a run: it has memory of its own, which grows as it must */
+	int axis;         /* of an open one: 1 + the axis along which a step appends to it, where it is; 0: each run makes it anew */
 	int64_t bytes;
 	/* If not open, offsets in the library's memory of states: two places that take turns, or twice the same: the step that makes the output writes
 	 * it where the input is. */
 	int64_t place[2];
 	int64_t copied;  /* bytes of it that a run copies without computing anything */
+	int64_t written; /* if not open, bytes of it that a run writes */
 	const char *why; /* two places: why */
 };
 
@@ -111,6 +114,7 @@ struct model {
 	uint32_t nnative;             /* calls of functions of lib/native */
 	bool natives;                 /* a run calls some (call_native) */
 	uint32_t ncontrol;
+	uint32_t nappend;
 	bool shaped;    /* there are values whose size is known only in a run */
 	uint32_t *slot; /* value -> the slot + 1 that it has in a run; 0: it has none */
 	uint32_t nslots;
@@ -135,8 +139,8 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 void model_free(struct model *M);
 /* The call, or what is in its place in some runs, if a run calls a function of lib/native there; else NULL. */
 const struct call *call_native(const struct call *c);
-static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_CONTROL; }
-/* Of a native or control call: the value of its section that operand i of the node is, or a constant; 0: it is not there. */
+static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_APPEND; }
+/* Of a call with `alone`: the value of its section that operand i of the node is, or a constant; 0: it is not there. */
 val_id call_operand(const struct model *M, const struct call *c, uint32_t i);
 val_id call_result(const struct model *M, const struct call *c, uint32_t k); /* 0: nobody wants it */
 /* A control call's: its sections must be planned. 0 also if it varies with sizes, when it is no part of the arena. */

@@ -34,6 +34,12 @@ void states_find(struct model *M);
 /* Moves nodes of the main graph so that a state is read before it is written, where that can be. Needs root. */
 void states_order(struct model *M);
 
+/* ---- append.c ---- */
+/* Fills axis of the states. */
+void states_append(struct model *M);
+/* The state + 1 that the group of a node appends to; 0: none. */
+uint32_t append_state(const struct model *M, node_id group);
+
 /* ---- control.c ---- */
 /* The control operator that Fused node n has alone in its group, if each of its bodies can be run as steps; else 0. */
 node_id control_node(struct module *m, node_id n);

@@ -1,14 +1,15 @@
 /* Calls without a kernel that a function of lib/native computes. */
 #include <stdlib.h>
 #include "model/model_impl.h"
+#include "model/state.h"
 #include "op/native.h"
 
-/* No value, or a row-major tensor with elements of one size. */
+/* No value, or a tensor with elements of one size. */
 static bool is_plain(struct module *m, val_id v)
 {
 	const struct type *t = &val(m, v)->type;
 
-	return !v || (!t->layout && !t->other && dtype_size(t->dtype));
+	return !v || (!t->other && dtype_size(t->dtype));
 }
 
 static bool all_plain(struct module *m, const struct node *n)
@@ -17,8 +18,24 @@ static bool all_plain(struct module *m, const struct node *n)
 		if (!is_plain(m, n->in[i]))
 			return false;
 	for (uint32_t k = 0; k < n->nout; k++)
-		if (!is_plain(m, n->out[k]))
+		if (!is_plain(m, n->out[k]) || val(m, n->out[k])->type.layout)
 			return false;
+	return true;
+}
+
+/* Operands of node x, alone in group f, lie as its function takes them. */
+static bool laid_right(struct module *m, const struct node *f, const struct node *x)
+{
+	const struct graph *g = graph(m, attr_graph(f, "graph"));
+
+	for (uint32_t i = 0; i < f->nin; i++)
+		if (i >= g->in.n || val(m, f->in[i])->type.layout != val(m, g->in.a[i])->type.layout)
+			return false;
+	for (uint32_t i = 0; i < x->nin; i++) {
+		int first = x->in[i] ? axis_first(&val(m, x->in[i])->type) : 0;
+		if (first && (first < 0 || !native_takes_first(x, i)))
+			return false;
+	}
 	return true;
 }
 
@@ -26,7 +43,10 @@ node_id native_node(struct module *m, node_id group)
 {
 	node_id id = group_alone(m, group);
 
-	return id && node_native(node(m, id)) && all_plain(m, node(m, group)) && all_plain(m, node(m, id)) ? id : 0;
+	return id && node_native(node(m, id)) && all_plain(m, node(m, group)) && all_plain(m, node(m, id)) &&
+			       laid_right(m, node(m, group), node(m, id))
+		       ? id
+		       : 0;
 }
 
 node_id native_view(struct module *m, node_id group)

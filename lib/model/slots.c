@@ -134,7 +134,8 @@ static void give_section(struct slots *s)
 			val_id v = n->out[k];
 			if (value_varies(M->m, v))
 				M->slot[v] = 1 + slot_for(s, c,
-							  (struct slot_use){s->last[v] > c ? s->last[v] : c, M->root[v] != v,
+							  (struct slot_use){s->last[v] > c ? s->last[v] : c,
+									    M->root[v] != v || M->calls.a[c].kernel == KERNEL_APPEND,
 									    usual_bytes(s, v)});
 		}
 		if (M->calls.a[c].control)

@@ -238,6 +238,36 @@ static int64_t copied(const struct model *M, const struct state *s)
 	return M->sections.a[0].out.a[s->out] || M->root[g->out.a[s->out]] == g->in.a[s->in] ? 0 : s->bytes;
 }
 
+/* The call of the main graph that makes value r; NULL: it is an input or a constant. */
+static const struct call *maker(const struct model *M, val_id r)
+{
+	for (uint32_t c = M->sections.a->first; c < M->sections.a->end; c++)
+		if (val(M->m, r)->kind == VAL_NODE && M->calls.a[c].node == val(M->m, r)->def)
+			return &M->calls.a[c];
+	return NULL;
+}
+
+/* Bytes of a state of known size that a run writes. In place it is what the step puts in: its other operands of that type. */
+static int64_t written(const struct model *M, const struct state *s)
+{
+	struct module *m = M->m;
+	const struct graph *g = graph(m, m->main);
+	val_id in = g->in.a[s->in], r = M->root[g->out.a[s->out]];
+	const struct call *c = maker(M, r);
+	int64_t bytes = 0;
+
+	if (r == in)
+		return 0;
+	if (s->place[0] != s->place[1] || !c || c->kernel != KERNEL_NATIVE)
+		return s->bytes + copied(M, s);
+	for (uint32_t i = 1; i < node(m, c->alone)->nin; i++) {
+		val_id v = call_operand(M, c, i);
+		if (v && val(m, v)->type.dtype == val(m, in)->type.dtype)
+			bytes += value_bytes(m, v);
+	}
+	return bytes;
+}
+
 /* ---- places ---- */
 
 static const char *place_key(struct model *M, const struct state *s)
@@ -268,6 +298,7 @@ void states_plan(struct model *M)
 		s->copied = copied(M, s);
 		s->place[0] = at;
 		s->place[1] = s->why ? at + room : at;
+		s->written = written(M, s);
 		at = s->place[1] + room;
 		record(M, s);
 	}
@@ -318,6 +349,7 @@ void states_read(struct model *M)
 		}
 		if (!fits || (apart && meet(s, 0, s, 1)) || (!apart && why_apart(M, s)))
 			stale(M, s);
+		s->written = written(M, s);
 	}
 }
 

@@ -107,6 +107,8 @@ static const char *attention_read(struct native *n, struct attention *a)
 	    (why = attention_extents(n, 1, native_int(n, "kv_num_heads"), &a->groups, &k, &size)) ||
 	    (why = attention_extents(n, 2, native_int(n, "kv_num_heads"), &groups, &vlength, &a->vsize)))
 		return why;
+	if ((a->k->first && (a->k->first != 3 || a->flat)) || (a->v->first && (a->v->first != 3 || a->flat)))
+		return "keys or values lie in an order that it does not take";
 	a->batch = a->q->dims[0];
 	a->keys = k;
 	if (a->k->rank != a->q->rank || a->v->rank != a->q->rank || a->k->dims[0] != a->batch || a->v->dims[0] != a->batch ||
@@ -163,11 +165,24 @@ static double attention_bias(const struct attention *a, int64_t row, int64_t s)
 	return a->mask->type == NATIVE_BOOL ? (v != 0 ? 0 : -INFINITY) : v;
 }
 
+/* Where row 0 of head g of batch b is, of keys or values t, in elements; *stride: from one row to the next. */
+static int64_t attention_at(const struct attention *a, const struct native_tensor *t, int64_t b, int64_t g, int64_t size, int64_t *stride)
+{
+	int64_t fresh = a->keys - a->past;
+
+	if (t->first || a->flat) {
+		*stride = (t->first ? a->batch : 1) * a->groups * size;
+		return (b * (t->first ? 1 : fresh) * a->groups + g) * size;
+	}
+	*stride = size;
+	return (b * a->groups + g) * fresh * size;
+}
+
 /* Copies past and new rows behind one another: the present. */
 static const char *attention_present(struct native *n, const struct attention *a, int result, const struct native_tensor *past,
 				     const struct native_tensor *now, int64_t size)
 {
-	int64_t dims[4] = {a->batch, a->groups, a->keys, size}, fresh = a->keys - a->past;
+	int64_t dims[4] = {a->batch, a->groups, a->keys, size}, fresh = a->keys - a->past, at, stride;
 	size_t row = (size_t)size * native_size(now->type);
 	char *to;
 
@@ -180,11 +195,9 @@ static const char *attention_present(struct native *n, const struct attention *a
 			if (a->past)
 				memcpy(to, (const char *)past->data + (size_t)((b * a->groups + g) * a->past) * row, (size_t)a->past * row);
 			to += (size_t)a->past * row;
+			at = attention_at(a, now, b, g, size, &stride);
 			for (int64_t s = 0; s < fresh; s++, to += row)
-				memcpy(to,
-				       (const char *)now->data +
-					       (size_t)(a->flat ? (b * fresh + s) * a->groups + g : (b * a->groups + g) * fresh + s) * row,
-				       row);
+				memcpy(to, (const char *)now->data + (size_t)(at + s * stride) * native_size(now->type), row);
 		}
 	return NULL;
 }

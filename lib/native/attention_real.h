@@ -22,8 +22,8 @@ static struct ATTENTION(rows)
 	ATTENTION(rows_of)(const struct attention *a, const struct native_tensor *past, const struct native_tensor *now, int64_t b,
 			   int64_t g, int64_t size, ATTENTION_REAL *memory)
 {
-	int64_t fresh = a->keys - a->past, at = a->flat ? b * fresh * a->groups * size + g * size : (b * a->groups + g) * fresh * size,
-		before = (b * a->groups + g) * a->past * size, stride = a->flat ? a->groups * size : size;
+	int64_t fresh = a->keys - a->past, before = (b * a->groups + g) * a->past * size, stride,
+		at = attention_at(a, now, b, g, size, &stride);
 
 	if (now->type == ATTENTION_TYPE)
 		return (struct ATTENTION(rows)){a->past ? (const ATTENTION_REAL *)past->data + before : NULL,

@@ -50,13 +50,14 @@ enum native_type {
 
 enum { NATIVE_RANK_MAX = 64 };
 
-/* Row-major; data is aligned as its elements are. */
+/* Row-major, or one axis before the others; data is aligned as its elements are. */
 struct native_tensor {
 	int type; /* NATIVE_NONE: the operand is not there, or the result is not wanted */
 	int rank;
 	/* None is negative. The bytes of all can be counted in an int64_t, but where one is 0 a product of others may not fit. */
 	const int64_t *dims;
 	void *data; /* not written to, in operands */
+	int first;  /* 1 + the axis that comes first in memory, of operands that the function takes so; 0: row-major */
 };
 
 struct native_attr {

@@ -189,6 +189,13 @@ static const char *shape_unsqueeze(struct infer *I)
 
 /* ---- Transpose, Concat, Split ---- */
 
+int node_joins(const struct node *n, int rank)
+{
+	int64_t axis = n->op == OP_Concat ? attr_i(n, "axis") : -1 - (int64_t)rank;
+
+	return rank < 1 || axis < -rank || axis >= rank ? -1 : (int)(axis < 0 ? axis + rank : axis);
+}
+
 static const char *shape_transpose(struct infer *I)
 {
 	int rank = rule_rank(I, 0), count, axis;

@@ -23,6 +23,12 @@ bool native_in_place(const struct node *n)
 
 bool native_of_nothing(const struct node *n) { return n->op == OP_RNN || n->op == OP_GRU || n->op == OP_LSTM; }
 
+/* Keys and values, as caches keep them; shapes are the same in any order. */
+bool native_takes_first(const struct node *n, uint32_t i)
+{
+	return n->op == OP_Shape || n->op == OP_Size || (n->op == OP_Attention && (i == 1 || i == 2));
+}
+
 static void given_attr(struct module *m, const struct attr *a, struct native_attr *x, struct arena *arena)
 {
 	x->given = true;

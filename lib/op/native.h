@@ -10,6 +10,8 @@ const struct native_row *node_native(const struct node *n);
 bool native_in_place(const struct node *n);
 /* Does the function read no constant where no step or no sequence is to be computed? */
 bool native_of_nothing(const struct node *n);
+/* Does the function take operand i with one axis before the others? */
+bool native_takes_first(const struct node *n, uint32_t i);
 /* The attributes of n as its function wants them: those it has, and the defaults of the others. How many. */
 int native_attrs(struct module *m, const struct node *n, struct arena *a, struct native_attr **attr);
 /* The number of a step that n is, of the name of its first result. */

@@ -136,6 +136,8 @@ val_id node_identity(struct module *m, node_id n);
 val_id node_identity_of(struct module *m, graph_id g, val_id v);
 /* Is n a Gather from a table of bytes with an entry for every code? It is elementwise in operand 1. */
 bool node_maps_codes(struct module *m, const struct node *n);
+/* The axis along which the operands of n, of that rank, are behind each other in its result. -1: n does nothing of the kind. */
+int node_joins(const struct node *n, int rank);
 /* Is n a Dropout that keeps every element: outside training, or with ratio 0? */
 bool dropout_keeps(struct module *m, const struct node *n);
 

@@ -245,6 +245,9 @@ void library_run(struct library *l, struct tensor *const *in, struct tensor *con
 	struct pointers p = pointers_of(l, in, out, a);
 
 	run_once(l, p, NULL);
+	for (int i = 0; i < l->model->num_states && l->model->run_values && l->model->value; i++)
+		if (l->model->value(l->handle, l->model->states[i].output, &p.made[l->model->states[i].output]))
+			die(EX_SYSTEM, "%s: %s", l->path, l->model->error());
 	for (int i = 0; i < l->model->num_outputs && l->model->run_values; i++)
 		take(l, &l->model->outputs[i], out[i], &p.made[i], a);
 	pointers_free(p);

@@ -4,7 +4,7 @@
 #define HONE_MODEL_ABI_H
 #include <stddef.h>
 
-enum { HONE_MODEL_ABI = 6 }; /* changes whenever something below does */
+enum { HONE_MODEL_ABI = 7 }; /* changes whenever something below does */
 
 struct hone_opts;
 struct hone_value;
@@ -24,6 +24,7 @@ struct hone_step { /* one call of a kernel, in order */
 struct hone_state { /* an input that is kept: what the output is becomes the input of the next run */
 	int input, output;
 	long place[2]; /* in the memory of states; the same: it is updated in place */
+	long written;  /* bytes of it that a run writes, if its size is known */
 };
 struct hone_model {
 	int abi;
@@ -46,6 +47,9 @@ struct hone_model {
 	const struct hone_state *states; /* their inputs may be NULL in a run: then they are what the library keeps; outputs, too */
 	int (*reset)(void *m);           /* 0, or -1; as the next two */
 	int (*save)(void *m, const char *path), (*load)(void *m, const char *path);
-	int (*verify)(void *m); /* reads all weights: 0, or -1 if they are not those that were written */
+	int (*verify)(void *m);   /* reads all weights: 0, or -1 if they are not those that were written */
+	size_t (*moved)(void *m); /* bytes of states that the last run wrote */
+	/* Not NULL: run_values leaves states that grow without data. This gives one, row-major, by its output: 0, or -1. */
+	int (*value)(void *m, int output, struct hone_value *v);
 };
 #endif

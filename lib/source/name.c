@@ -27,12 +27,13 @@ static bool is_word(const char *s)
 		"hone_opaque_run", "hone_opaque_run_values", "hone_slot", "hone_value", "is_known", "opaque_run_values", "result_room", "results",
 		"run_values", "slot_room", "slot_view", "slot_copy", "slot_move", "slot_bytes", "slot_grow", "COLLECTED_MAX", "take_inputs", "check_shape", "loop_max", "endless", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "memory_new", "opaque",
 		"cut_result", "fit_operand", "fit_result", "fitted", "fitted_product", "NUM_SLOTS", "NUM_SYMBOLS", "table_run_values",
-		"kept", "lane_args", "state",
+		"kept", "lane_args", "state", "append", "grown", "laid", "state_append", "state_grow", "state_lay", "state_moved", "state_rows", "state_set", "state_shown", "table_moved",
+		"table_value",
 		"state_first", "state_first_size", "state_found", "state_given", "state_is_open", "state_item_read", "state_keep", "state_make_room", "state_of_input", "state_of_output", "state_begin", "state_digest", "state_end", "state_file_bytes", "state_file_read", "state_file_write", "state_head", "state_item",
 		"state_item_bytes", "state_item_put", "state_like", "state_list", "state_open", "state_place", "state_publish", "state_put", "state_read", "state_round",
 		"state_take", "table_load", "table_reset", "table_save", "HONE_STATE_FILE_H", "NUM_STATES", "STATE_ALIGN", "STATE_BYTES", "STATE_HEAD",
 		"STATE_MAGIC", "STATE_VERSION", "hone_state",
-		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "shape_bytes", "shape_endless", "TENSOR", "copy_apart", "table", "table_close", "table_open", "table_preset", "table_run",
+		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "shape_bytes", "shape_endless", "TENSOR", "LAID", "copy_apart", "table", "table_close", "table_open", "table_preset", "table_run",
 		"size_check", "size_floor", "size_learn", "size_least", "size_most", "size_plus", "size_refuse", "size_any", "size_result", "size_settle", "size_times",
 		"size_work",
 		"table_run_timed", "table_verify", "team_claim", "team_close", "team_forked", "team_forks", "team_is_here", "team_main", "team_open", "team_pause", "team_run", "team_share",
@@ -92,9 +93,9 @@ static bool is_type(const char *s)
 /* Does the C library have that name, or NAME_open and so on? */
 static bool is_of_library(const char *s)
 {
-	static const char *const suffix[] = {"",           "_open",  "_run",        "_run_values", "_close",       "_error",
-					     "_verify",    "_reset", "_state_save", "_state_load", "_state_bytes", "_state_write",
-					     "_state_read"};
+	static const char *const suffix[] = {
+		"",       "_open",       "_run",        "_run_values",  "_close",       "_error",      "_verify",
+		"_reset", "_state_save", "_state_load", "_state_bytes", "_state_write", "_state_read", "_state_value"};
 	bool found = false;
 
 	for (size_t i = 0; i < sizeof suffix / sizeof *suffix && !found; i++) {

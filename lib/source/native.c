@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 #include "common/msg.h"
+#include "model/state.h"
 #include "op/native.h"
 #include "source/source_impl.h"
 
@@ -167,7 +168,8 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 		return;
 	}
 	if (varies && !result) {
-		fprintf(f, "TENSOR(");
+		int first = axis_first(&val(m, v)->type);
+		fprintf(f, first ? "LAID(%d, " : "TENSOR(", first);
 		put_value(e, f, v);
 		fprintf(f, "), ");
 		return;
@@ -184,6 +186,8 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 		fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, v));
 	else
 		put_place(e, f, c, v);
+	if (axis_first(&val(m, v)->type))
+		fprintf(f, ", .first = %d", axis_first(&val(m, v)->type));
 	fprintf(f, "}, ");
 }
 

@@ -8,15 +8,16 @@
 
 /* ---- text.c ---- */
 extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
-	values_run_text[], state_text[], sizes_text[], gears_text[], flow_text[]; /* templates in this folder, NAME.in */
-extern const char opaque_text[], abi_text[], value_text[], state_file_text[];     /* headers that a compiled model carries along */
+	values_run_text[], state_text[], append_text[], sizes_text[], gears_text[], flow_text[]; /* templates in this folder, NAME.in */
+extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
 /* s inside a comment, which it cannot end. */
 void put_comment(FILE *f, const char *s);
 /* The template up to (not including) the line that is `until`; returns what follows that line. Lines that begin with
  * @THREADS@ are for libraries of several threads, those with @NATIVE@ for libraries with native steps, with
- * @SHAPED@ for those that have sizes that only a run knows, with @KEPT@ for those that keep states. */
+ * @SHAPED@ for those that have sizes that only a run knows, with @KEPT@ for those that keep states, with @GROWS@ for those that
+ * append to states. */
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until);
 /* Of the node, else of its first result. */
 const char *call_name(struct emission *e, uint32_t c);
@@ -41,6 +42,11 @@ void put_sized_checks(struct emission *e, FILE *f, uint32_t c, const struct call
 /* Call c, a view whose sizes are known. */
 void put_view(struct emission *e, FILE *f, uint32_t c);
 void put_sized_params(FILE *f, const struct call *x);
+
+/* ---- append.c ---- */
+void put_append_tables(struct emission *e, FILE *f);
+/* Call c, which appends to a state. */
+void put_append_call(struct emission *e, FILE *f, uint32_t c);
 
 /* ---- control.c ---- */
 /* Call c of section s, a control call. */

@@ -114,8 +114,9 @@ static void put_step_table(struct emission *e, FILE *f)
 	fprintf(f, "static const struct hone_step step[] = {\n");
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
 		const struct call *x = &e->M->calls.a[c];
-		int slow = call_has_kernel(x) || x->control ? 0 : x->kernel == KERNEL_NATIVE ? 2 : 1;
-		const char *other = x->control ? "flow" : slow == 2 ? "native" : "eval";
+		bool append = x->kernel == KERNEL_APPEND;
+		int slow = call_has_kernel(x) || x->control || append ? 0 : x->kernel == KERNEL_NATIVE ? 2 : 1;
+		const char *other = x->control ? "flow" : append ? "append" : slow == 2 ? "native" : "eval";
 		fprintf(f, "\t{\"%s\", ", !call_has_kernel(x) ? other : e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
 		put_string(f, call_name(e, c));
 		fprintf(f, ", %.0f, %d},\n", node_flops(m, node(m, x->node)), slow);
@@ -129,9 +130,12 @@ static void put_states(struct emission *e, FILE *f)
 		e->M->state_bytes);
 	for (size_t i = 0; i < e->M->states.n; i++) {
 		const struct state *s = &e->M->states.a[i];
-		fprintf(f, "\t{%" PRIu32 ", %" PRIu32 ", {%" PRId64 ", %" PRId64 "}},\n", s->in, s->out, s->place[0], s->place[1]);
+		fprintf(f, "\t{%" PRIu32 ", %" PRIu32 ", {%" PRId64 ", %" PRId64 "}, %" PRId64 "},\n", s->in, s->out, s->place[0],
+			s->place[1], s->written);
 	}
 	fprintf(f, "};\n");
+	if (e->M->nappend)
+		put_append_tables(e, f);
 	put_digest(f, "state_digest", states_digest(e->M));
 }
 

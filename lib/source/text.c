@@ -31,6 +31,9 @@ const char values_run_text[] =
 const char state_text[] =
 #include "lib/source/state.in.inc"
 	;
+const char append_text[] =
+#include "lib/source/append.in.inc"
+	;
 const char state_file_text[] =
 #include "lib/source/state_file.h.inc"
 	;
@@ -87,7 +90,8 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 	} marks[] = {{"@THREADS@", e->functions.threads > 1},
 		     {"@NATIVE@", e->M->natives},
 		     {"@SHAPED@", e->M->shaped},
-		     {"@KEPT@", e->M->states.n}};
+		     {"@KEPT@", e->M->states.n},
+		     {"@GROWS@", e->M->nappend}};
 
 	while (*text) {
 		size_t k = 0;

@@ -3,6 +3,8 @@
 tensor.onnx   a cache of fixed length, rows written by TensorScatter, Attention over those that are there
 nd.onnx       the same by ScatterND, with attention by products and a mask
 concat.onnx   keys and values so far, as Attention's past and present: they grow
+cache.onnx    keys and values so far, made by Concat along axis 2 and read by products: they grow, for a batch of any size
+keys.onnx     the same, read by Attention
 window.onnx   the last keys and values: Attention's past and present, of which the oldest row goes"""
 
 import sys
@@ -121,5 +123,38 @@ def decoder(attend):
     return m
 
 
+def grown(m, i, q, k, v):
+    present = []
+    for name, row in (("key", k), ("value", v)):
+        past = m.input("past_key_values.%d.%s" % (i, name), T.FLOAT, ["batch", HEADS, "past", SIZE])
+        present.append(m.op("Concat", past, row, axis=2))
+        m.output("present.%d.%s" % (i, name), present[-1], T.FLOAT, ["batch", HEADS, "total", SIZE])
+    return present
+
+
+def products(m, i, q, k, v):
+    keys, values = grown(m, i, q, k, v)
+    scores = m.op("Mul", m.op("MatMul", q, m.op("Transpose", keys, perm=[0, 1, 3, 2])), m.const(np.float32(SIZE**-0.5)))
+    return m.op("MatMul", m.op("Softmax", scores, axis=-1), values)
+
+
+def attention(m, i, q, k, v):
+    return m.op("Attention", q, *grown(m, i, q, k, v))
+
+
+def batched(attend):
+    m = Model()
+    x = m.input("x", T.FLOAT, ["batch", 1, WIDTH])
+    for i in range(LAYERS):
+        rows = [m.op("Reshape", m.dense(m.norm(x), WIDTH, WIDTH), m.ints(0, 0, HEADS, SIZE)) for _ in range(3)]
+        y = attend(m, i, *(m.op("Transpose", r, perm=[0, 2, 1, 3]) for r in rows))
+        y = m.op("Reshape", m.op("Transpose", y, perm=[0, 2, 1, 3]), m.ints(0, 0, WIDTH))
+        x = m.op("Add", x, m.dense(y, WIDTH, WIDTH))
+    m.output("y", m.norm(x), T.FLOAT, ["batch", 1, WIDTH])
+    return m
+
+
+batched(products).save("%s/cache.onnx" % sys.argv[1])
+batched(attention).save("%s/keys.onnx" % sys.argv[1])
 for f in (tensor, nd, window, concat):
     decoder(f).save("%s/%s.onnx" % (sys.argv[1], f.__name__))

@@ -238,6 +238,15 @@ static void carry(void)
 	}
 }
 
+/* States that grow are given when they are asked for. */
+static void ask(int w)
+{
+	for (int s = 0; s < model[w]->num_states && model[w]->value; s++) {
+		int o = model[w]->states[s].output;
+		need(!model[w]->value(handle[w], o, &out[w][o]), "value");
+	}
+}
+
 static void compare(const char *what, int step)
 {
 	for (int o = 0; o < model[0]->num_outputs; o++) {
@@ -265,17 +274,20 @@ int main(int argc, char **argv)
 				const struct hone_tensor *t = &model[0]->inputs[i];
 				for (int k = 0; k < t->rank; k++)
 					shape[i][k] = t->shape[k] >= 0 ? t->shape[k] : !strcmp(t->symbol[k], "batch") ? size : first;
+				free(in[i].data);
 				in[i] = (struct hone_value){!strcmp(t->type, "i64") ? 7 : 1, t->rank, shape[i], calloc(1, 1 << 20)};
 			}
 		for (int step = 0; step < (begin ? 20 : STEPS); step++) {
 			draw(0, step, size);
 			need(!model[0]->run_values(handle[0], in, out[0], NULL), "carried");
+			ask(0);
 			carry();
 			struct hone_value kept[MOST];
 			memcpy(kept, in, sizeof in);
 			draw(1, step, size);
 			need(!model[1]->run_values(handle[1], in, out[1], NULL), "kept");
 			memcpy(in, kept, sizeof in);
+			ask(1);
 			compare("kept", step);
 			if (step == 400) {
 				need(!model[1]->save(handle[1], "open400"), "save");
@@ -479,6 +491,29 @@ if [ -n "${HONE_PYTHON-}" ]; then
 	ge-import -q models/concat.onnx -o concat.i.g && made concat concat.i.g &&
 		kept concat --alias at=at_next --alias k0=k0_next --alias v0=v0_next --alias k1=k1_next --alias v1=v1_next && ./open concatplain.so concat.so 0 1 2>steps.log
 	ok $? "concat: 1,000 steps of a cache that grows" || cat steps.log
+	# What each run adds goes behind what is there: the bytes that a step writes do not grow with the steps.
+	set --
+	for i in 0 1; do for x in key value; do set -- "$@" --alias "past_key_values.$i.$x=present.$i.$x"; done; done
+	for n in cache keys; do
+		ge-import -q models/$n.onnx | ge-shape -q | ge-fold -q | ge-simplify -q | ge-prune -q | ge-fuse -q -o $n.f.g && ge-layout "$@" $n.f.g -o $n.g &&
+			ge-plan $n.g -o $n.kept.g 2>err && ge-emit -q $n.kept.g -o $n && grep -q '4 of open sizes (4 grow in place)' err
+		ok $? "$n: caches that grow in place" || cat err
+		./open $n.so $n.so 0 2 2>steps.log
+		ok $? "$n: 1,000 steps, given and kept" || cat steps.log
+		run-dev --steps 1000 --set batch=2 --seed 1 $n.so -o all.npz 2>err && run-dev --steps 1000 --set batch=2 --seed 1 $n.so -o b.npz 2>b.err &&
+			same all.npz b.npz && grep -q ': 1024 the last' err && [ "$(sed 's/.*, \([0-9]*\)[.0-9]* on average/\1/' err)" -lt 3000 ]
+		ok $? "$n: a step writes the new rows" || cat err
+		run-cmp -q --set batch=3,past=5 $n.so models/$n.onnx >cmp
+		ok $? "$n: the numbers of the model" || cat cmp
+	done
+	ge-emit -q --embed --no-compile keys.kept.g -o keysan && ${CC:-cc} -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+		$(sed -n 's/.*Compile with: //p' keysan.c | head -1) -O1 -w -fPIC -shared keysan.c -o keysan.so -lm -pthread &&
+		cc -g -fsanitize=address -O1 -I"$top/lib" open.c -o openasan -ldl && ASAN_OPTIONS=detect_leaks=1 ./openasan keysan.so keysan.so 0 2 2>steps.log
+	ok $? "caches under the address sanitizer" || head -30 steps.log
+	ge-plan "$@" cache.f.g -o cache.row.g 2>err && grep -q '(0 grow in place)' err && ge-layout -q --row-major "$@" cache.f.g | ge-plan -q -o /dev/null
+	ok $? "row-major, they are made anew"
+	ge-dump cache.g | grep -v '^meta "hone.alias' | ge-load | ge-plan -q -o no.g 2>err
+	is "$? $(cat err)" "65 ge-plan: standard input: input past_key_values.0.key is not row-major, and no state that grows" "a layout of no state"
 else
 	skip "decoders" "no HONE_PYTHON"
 fi

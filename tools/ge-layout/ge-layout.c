@@ -1,5 +1,7 @@
 /* Which values have their channels innermost in memory. */
+#include <stdlib.h>
 #include "ge-layout.h"
+#include "model/state.h"
 #include "op/op.h"
 #include "op/pass.h"
 #include "op/task.h"
@@ -20,7 +22,7 @@ static enum follow follow_of(struct module *m, const struct node *n)
 	return op_is(op, OP_ELEMENTWISE) || op_is(op, OP_ANY_LAYOUT) || node_maps_codes(m, n) ? FOLLOW_ALL : FOLLOW_STOP;
 }
 
-struct layout {
+struct laying {
 	struct module *m;
 	const struct pass_ctx *c;
 	struct uses uses;
@@ -41,7 +43,7 @@ static bool order_is_same(const struct module *m, const struct type *t)
 	return poly_is_const(m->dims, t->dims[2], &h) && poly_is_const(m->dims, t->dims[3], &w) && h == 1 && w == 1;
 }
 
-static bool is_fused(const struct layout *l, node_id n)
+static bool is_fused(const struct laying *l, node_id n)
 {
 	const struct node *x = node(l->m, n);
 
@@ -50,7 +52,7 @@ static bool is_fused(const struct layout *l, node_id n)
 
 /* NULL if v may have its channels innermost, else why not. Fused nodes read and write any mix of
  * layouts; whoever else touches v sees its bytes. */
-static const char *why_not_last(const struct layout *l, val_id v)
+static const char *why_not_last(const struct laying *l, val_id v)
 {
 	const struct value *x = val(l->m, v);
 
@@ -78,7 +80,7 @@ static bool is_image(const struct type *t)
 	return !t->other && t->rank == 4 && (dtype_is_float(t->dtype) || (dtype_is_int(t->dtype) && dtype_size(t->dtype) <= 4));
 }
 
-static void decide(struct layout *l, node_id because, val_id v)
+static void decide(struct laying *l, node_id because, val_id v)
 {
 	struct value *x = val(l->m, v);
 	const char *why;
@@ -95,7 +97,7 @@ static void decide(struct layout *l, node_id because, val_id v)
 	vec_push(&l->work, v);
 }
 
-static void decide_all(struct layout *l, node_id n)
+static void decide_all(struct laying *l, node_id n)
 {
 	const struct node *x = node(l->m, n);
 
@@ -106,7 +108,7 @@ static void decide_all(struct layout *l, node_id n)
 }
 
 /* The strongest word of the nodes of a body, if none of them stops. */
-static enum follow follow_of_group(const struct layout *l, graph_id body)
+static enum follow follow_of_group(const struct laying *l, graph_id body)
 {
 	const struct graph *g = graph(l->m, body);
 	enum follow f = FOLLOW_ALL;
@@ -121,7 +123,7 @@ static enum follow follow_of_group(const struct layout *l, graph_id body)
 	return f;
 }
 
-static void lay_out_graph(struct layout *l, graph_id g)
+static void lay_out_graph(struct laying *l, graph_id g)
 {
 	const struct graph *x = graph(l->m, g);
 
@@ -139,7 +141,7 @@ static void lay_out_graph(struct layout *l, graph_id g)
 }
 
 /* Is n computed of anything but constants? */
-static bool varies(const struct layout *l, const struct node *n)
+static bool varies(const struct laying *l, const struct node *n)
 {
 	for (uint32_t k = 0; k < n->nin; k++)
 		if (n->in[k] && l->varies[n->in[k]])
@@ -149,7 +151,7 @@ static bool varies(const struct layout *l, const struct node *n)
 
 /* Body inputs and results are laid out as the values outside; what is between, as the results. What is made of constants is laid
  * out by who reads it. */
-static void lay_out_body(struct layout *l, node_id fused)
+static void lay_out_body(struct laying *l, node_id fused)
 {
 	const struct node *f = node(l->m, fused);
 	const struct graph *b = graph(l->m, attr_graph(f, "graph"));
@@ -159,9 +161,9 @@ static void lay_out_body(struct layout *l, node_id fused)
 		l->varies[b->in.a[i]] = true;
 	for (uint32_t i = 0; i < f->nin && i < b->in.n; i++)
 		if (f->in[i])
-			any |= (val(l->m, b->in.a[i])->type.layout = val(l->m, f->in[i])->type.layout) != 0;
+			any |= (val(l->m, b->in.a[i])->type.layout = val(l->m, f->in[i])->type.layout) == l->channels_last;
 	for (uint32_t k = 0; k < f->nout; k++)
-		any |= f->out[k] && val(l->m, f->out[k])->type.layout;
+		any |= f->out[k] && val(l->m, f->out[k])->type.layout == l->channels_last;
 	for (size_t i = 0; i < b->nodes.n && any && l->group[fused] != FOLLOW_STOP; i++) {
 		const struct node *n = node(l->m, b->nodes.a[i]);
 		for (uint32_t k = 0; k < n->nout && varies(l, n); k++) {
@@ -176,22 +178,36 @@ static void lay_out_body(struct layout *l, node_id fused)
 }
 
 static bool row_major;
+static VEC(const char *) aliases;
 
-enum { OPT_ROW_MAJOR = 1000 };
+enum { OPT_ROW_MAJOR = 1000, OPT_ALIAS };
 
 static error_t option(int key, char *arg)
 {
-	if (key != OPT_ROW_MAJOR)
-		return ARGP_ERR_UNKNOWN;
-	row_major = true;
-	return 0;
+	switch (key) {
+	case OPT_ALIAS: vec_push(&aliases, arg); return 0;
+	case OPT_ROW_MAJOR: row_major = true; return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void lay_out_appended(struct laying *l)
+{
+	bool *fused = xcalloc(l->m->nodes.n, sizeof *fused);
+
+	for (node_id n = 1; n < l->m->nodes.n; n++)
+		fused[n] = node(l->m, n)->op == OP_Fused && l->calls[attr_graph(node(l->m, n), "graph")] == 1;
+	lay_out_states(l->m, l->c, &l->uses, fused);
+	free(fused);
 }
 
 static void lay_out(struct module *m, const struct pass_ctx *c)
 {
-	struct layout l = {.m = m, .c = c, .uses = uses_new(m), .channels_last = intern("0 2 3 1")};
+	struct laying l = {.m = m, .c = c, .uses = uses_new(m), .channels_last = intern("0 2 3 1")};
 	struct graph_list list = {0};
 
+	for (size_t i = 0; i < aliases.n; i++)
+		state_declare(m, aliases.a[i]);
 	l.group = xcalloc(m->nodes.n, sizeof *l.group);
 	l.calls = xcalloc(m->graphs.n, sizeof *l.calls);
 	l.varies = xcalloc(m->values.n, sizeof *l.varies);
@@ -208,6 +224,8 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 			l.group[g->nodes.a[i]] = (uint8_t)follow_of_group(&l, attr_graph(n, "graph"));
 		}
 	}
+	if (!row_major)
+		lay_out_appended(&l);
 	for (size_t k = 0; k < list.n && !row_major; k++) {
 		if (l.calls[list.a[k]])
 			continue;
@@ -226,6 +244,7 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 }
 
 static const struct argp_option options[] = {
+	{"alias", OPT_ALIAS, "INPUT=OUTPUT", 0, "the library will keep INPUT: what OUTPUT is in one run, INPUT is in the next"},
 	{"row-major", OPT_ROW_MAJOR, 0, 0, "make every value row-major again"},
 	{0},
 };

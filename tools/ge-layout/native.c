@@ -9,3 +9,17 @@ bool group_is_native(struct module *m, node_id group)
 
 	return x && node_native(x) && !lower_has(x->op);
 }
+
+bool group_takes_first(struct module *m, node_id group, val_id v)
+{
+	const struct graph *g = graph(m, attr_graph(node(m, group), "graph"));
+	const struct node *f = node(m, group), *x = g->nodes.n == 1 ? node(m, g->nodes.a[0]) : NULL;
+
+	if (!group_is_native(m, group))
+		return true;
+	for (uint32_t i = 0; i < f->nin; i++)
+		for (uint32_t k = 0; k < x->nin && f->in[i] == v; k++)
+			if (x->in[k] == g->in.a[i] && !native_takes_first(x, k))
+				return false;
+	return true;
+}

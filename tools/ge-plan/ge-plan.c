@@ -76,7 +76,7 @@ static void report_open(struct module *m, bool gears)
 static void report_states(struct model *M, bool each)
 {
 	const struct graph *g = graph(M->m, M->m->main);
-	int64_t in_place = 0, apart = 0, copied = 0, open = 0;
+	int64_t in_place = 0, apart = 0, copied = 0, open = 0, grow = 0;
 
 	for (size_t i = 0; i < M->states.n; i++) {
 		const struct state *s = &M->states.a[i];
@@ -84,8 +84,11 @@ static void report_states(struct model *M, bool each)
 		*(s->why ? &apart : &in_place) += s->bytes;
 		copied += s->copied;
 		open += s->open;
+		grow += s->axis > 0;
 		if (each && s->open)
-			note("state %s = %s: its size is open", in, out);
+			note("state %s = %s: its size is open; %s", in, out,
+			     s->axis ? arena_printf(&M->m->arena, "it grows in place along axis %d", s->axis - 1)
+				     : "each run makes it anew");
 		if (each && !s->open)
 			note("state %s = %s: %" PRId64 " bytes %s%s", in, out, s->bytes,
 			     s->why ? "in two places that take turns: " : "in place", s->why ? s->why : "");
@@ -93,7 +96,8 @@ static void report_states(struct model *M, bool each)
 	if (M->states.n)
 		note("%zu inputs kept: %" PRId64 " bytes updated in place, %" PRId64
 		     " in two places that take turns%s; a run copies %" PRId64 " bytes of them",
-		     M->states.n, in_place, apart, open ? arena_printf(&M->m->arena, ", %" PRId64 " of open sizes", open) : "", copied);
+		     M->states.n, in_place, apart,
+		     open ? arena_printf(&M->m->arena, ", %" PRId64 " of open sizes (%" PRId64 " grow in place)", open, grow) : "", copied);
 }
 
 static void plan(struct module *m, const struct pass_ctx *c)
@@ -114,8 +118,8 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	why(p, M, c);
 	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
 	     " more; lower bound %" PRId64,
-	     M->calls.n - M->nopaque - M->nnative - M->ncontrol, M->kernels.n, p->bytes, p->apart, p->values, p->bytes - p->values,
-	     p->bound);
+	     M->calls.n - M->nopaque - M->nnative - M->ncontrol - M->nappend, M->kernels.n, p->bytes, p->apart, p->values,
+	     p->bytes - p->values, p->bound);
 	report_states(M, c->why);
 	model_report_native(M);
 	model_report_opaque(M, false);

@@ -252,10 +252,16 @@ simplify_form() { # PREFIX
 	stage "$1prune" ge-prune
 }
 
-kernels() { # PREFIX
-	stage "$1integer" ge-integer $exact
-	stage "$1fuse" ge-fuse
-	stage "$1layout" ge-layout
+kernels() { # PREFIX OPTION...
+	prefix=$1
+	shift
+	for word; do
+		shift
+		case $word in --alias=*) set -- "$@" "$word" ;; esac
+	done
+	stage "${prefix}integer" ge-integer $exact
+	stage "${prefix}fuse" ge-fuse
+	stage "${prefix}layout" ge-layout "$@"
 }
 
 # All nodes that may in one form, up to their kernels.
@@ -335,7 +341,7 @@ optimise() { # OPTION...
 	simplify_passes
 	gears "$@"
 	[ -z "$mixed" ] || mixed_passes "$@"
-	kernels ""
+	kernels "" "$@"
 	[ -z "$geared" ] || stage share ge-gears --share ${target:+--target="$target"}
 	[ "$mixed$verb" != 1tune ] || [ -n "$runner$target" ] || fastest_form
 }

@@ -220,8 +220,9 @@ static int run(const struct tool *t, struct tool_args *a)
 		return run_service();
 	if (serve || target || a->nfile != 1)
 		tool_usage();
-	if (stepped.steps && (bench || kernels || sets))
-		die(EX_BADUSE, "--steps goes with neither --bench, --kernels nor --set");
+	if (stepped.steps && (bench || kernels))
+		die(EX_BADUSE, "--steps goes with neither --bench nor --kernels");
+	stepped.sets = sets;
 	if (!a->out && !bench && !kernels && !stepped.save)
 		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
 	library_open(&l, a->file[0], weights, threads);

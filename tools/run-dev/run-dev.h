@@ -14,8 +14,10 @@ void probe(double seconds, bool json);
 struct step_spec {
 	long steps;              /* 0: --steps was not given */
 	const char *load, *save; /* files of states, or NULL */
+	const char *sets;        /* sizes, or NULL */
 };
-/* Runs steps times, with the state that the library keeps; the outputs of all, with an axis of so many in front. What does not fit, a state
- * that is refused, a run that fails: die. */
+/* Runs steps times, with the state that the library keeps; the outputs of all, with an axis of so many in front; of states
+ * whose size is open the last. Says how many bytes of states a step writes. What does not fit, a state that is refused, a run that
+ * fails: die. */
 struct tensor **steps_run(struct library *l, const struct input_spec *spec, const struct step_spec *s, struct arena *a);
 #endif

@@ -2,8 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
+#include "op/hone_value.h"
 #include "op/op.h"
 #include "run-dev.h"
+
+/* A model that is run step by step. */
+struct stepping {
+	struct library *l;
+	const struct step_spec *s;
+	struct tensor **in;     /* of each input that is given: those of all steps */
+	struct tensor **out;    /* the same of outputs */
+	size_t most, last, sum; /* bytes of states that a step wrote */
+	struct arena *a;
+};
 
 static bool is_state(const struct hone_model *m, int input)
 {
@@ -13,36 +24,58 @@ static bool is_state(const struct hone_model *m, int input)
 	return false;
 }
 
-/* The inputs of all steps: those that the library keeps are not asked for, the others have an axis of so many steps in front. */
-static struct module *stacked_module(const struct library *l, long steps)
+/* Is the output a state whose size changes? Of such a one the last value is taken. */
+static bool is_open_state(const struct hone_model *m, int output)
 {
-	struct module *one = library_module(l), *m = module_new();
+	const struct hone_tensor *t = &m->outputs[output];
+	bool state = false, open = t->rank < 0;
 
-	m->main = graph_new(m, intern(l->model->name));
-	m->source = l->path;
-	for (int i = 0; i < l->model->num_inputs; i++) {
-		const struct value *v = val(one, graph(one, one->main)->in.a[i]);
-		int64_t dims[RANK_MAX + 1] = {steps};
-		if (is_state(l->model, i) || v->tensor)
-			continue;
-		if (v->type.rank >= RANK_MAX)
-			die(EX_NOTAVAIL, "--steps: input %s has too many axes", sym_str(v->name));
-		type_dims(one, &v->type, dims + 1);
-		graph_add_input(m, m->main, v->name, type_make(m, v->type.dtype, v->type.rank + 1, dims));
-	}
-	module_free(one);
-	return m;
+	for (int i = 0; i < m->num_states; i++)
+		state |= m->states[i].output == output;
+	for (int k = 0; k < t->rank; k++)
+		open |= t->shape[k] < 0;
+	return state && open;
 }
 
-static struct tensor *stacked_output(const struct hone_tensor *t, long steps, struct arena *a)
+static void add_stacked(struct module *m, const struct hone_tensor *t, long steps)
 {
 	int64_t dims[RANK_MAX + 1] = {steps};
 
-	if (t->rank >= RANK_MAX)
-		die(EX_NOTAVAIL, "--steps: output %s has too many axes", t->name);
-	for (int i = 0; i < t->rank; i++)
-		dims[i + 1] = t->shape[i];
-	return tensor_new(a, tensor_dtype(t), t->rank + 1, dims);
+	if (t->rank >= RANK_MAX || t->rank < 0)
+		die(EX_NOTAVAIL, "--steps: input %s has %s", t->name, t->rank < 0 ? "no known shape" : "too many axes");
+	for (int k = 0; k < t->rank; k++)
+		dims[k + 1] = t->shape[k];
+	struct type type = type_make(m, tensor_dtype(t), t->rank + 1, dims);
+	for (int k = 0; k < t->rank && t->symbol; k++)
+		if (t->symbol[k])
+			type.dims[k + 1] = poly_of(m->dims, module_symbol(m, intern(t->symbol[k])));
+	graph_add_input(m, m->main, intern(t->name), type);
+}
+
+/* The inputs of all steps: those that the library keeps are not asked for, the others have an axis of so many steps in front. */
+static struct module *stacked_module(const struct library *l, const struct step_spec *s)
+{
+	const struct hone_model *model = l->model;
+	struct module *m = module_new();
+
+	m->main = graph_new(m, intern(model->name));
+	m->source = l->path;
+	for (int i = 0; i < model->num_inputs; i++)
+		if (!is_state(model, i) && !model->preset(l->handle, i))
+			add_stacked(m, &model->inputs[i], s->steps);
+	if (s->sets)
+		bind_sets(m, s->sets);
+	return m;
+}
+
+static struct tensor *stacked_output(struct stepping *x, int k, int rank, const int64_t *shape)
+{
+	int64_t dims[RANK_MAX + 1] = {x->s->steps};
+
+	if (rank >= RANK_MAX)
+		die(EX_NOTAVAIL, "--steps: output %s has too many axes", x->l->model->outputs[k].name);
+	memcpy(dims + 1, shape, (size_t)rank * sizeof *shape);
+	return tensor_new(x->a, tensor_dtype(&x->l->model->outputs[k]), rank + 1, dims);
 }
 
 static void must(const struct library *l, int failed)
@@ -51,32 +84,103 @@ static void must(const struct library *l, int failed)
 		die(EX_BADDATA, "%s: %s", l->path, l->model->error());
 }
 
+/* The part of step t of what has all steps. */
+static void *part(const struct stepping *x, const struct tensor *all, long t)
+{
+	return (char *)all->data + all->nbytes / (size_t)x->s->steps * (size_t)t;
+}
+
+static void step(struct stepping *x, long t)
+{
+	const struct hone_model *m = x->l->model;
+	const void **from = ARENA_ARRAY(x->a, const void *, m->num_inputs + 1);
+	void **to = ARENA_ARRAY(x->a, void *, m->num_outputs + 1);
+
+	for (int i = 0; i < m->num_inputs; i++)
+		from[i] = x->in[i] ? part(x, x->in[i], t) : NULL;
+	for (int k = 0; k < m->num_outputs; k++) {
+		if (!x->out[k]) {
+			int64_t shape[RANK_MAX];
+			for (int i = 0; i < m->outputs[k].rank && i < RANK_MAX; i++)
+				shape[i] = m->outputs[k].shape[i];
+			x->out[k] = stacked_output(x, k, m->outputs[k].rank, shape);
+		}
+		to[k] = part(x, x->out[k], t);
+	}
+	must(x->l, m->run(x->l->handle, from, to));
+}
+
+/* Output k of step t; the last: of so many steps. */
+static void take_value(struct stepping *x, int k, long t, struct hone_value v)
+{
+	const struct hone_model *m = x->l->model;
+	bool open = is_open_state(m, k);
+
+	if (open && t + 1 < x->s->steps)
+		return;
+	if (open && m->value)
+		must(x->l, m->value(x->l->handle, k, &v));
+	if (v.type <= 0 || !dtype_size((enum dtype)v.type))
+		die(EX_NOTAVAIL, "--steps: output %s is no tensor of numbers", m->outputs[k].name);
+	if (!x->out[k])
+		x->out[k] = open ? tensor_new(x->a, tensor_dtype(&m->outputs[k]), v.rank, v.shape) : stacked_output(x, k, v.rank, v.shape);
+	if (!open && (x->out[k]->rank != v.rank + 1 || memcmp(x->out[k]->dims + 1, v.shape, (size_t)v.rank * sizeof *v.shape)))
+		die(EX_NOTAVAIL, "--steps: the sizes of output %s change from step to step", m->outputs[k].name);
+	size_t bytes = open ? x->out[k]->nbytes : x->out[k]->nbytes / (size_t)x->s->steps;
+	if (bytes)
+		memcpy(open ? (void *)x->out[k]->data : part(x, x->out[k], t), v.data, bytes);
+}
+
+static void step_values(struct stepping *x, long t)
+{
+	const struct hone_model *m = x->l->model;
+	struct hone_value *in = xcalloc((size_t)m->num_inputs + 1, sizeof *in), *out = xcalloc((size_t)m->num_outputs + 1, sizeof *out);
+
+	for (int i = 0; i < m->num_inputs; i++)
+		if (x->in[i])
+			in[i] = (struct hone_value){(int)x->in[i]->dtype, x->in[i]->rank - 1, x->in[i]->dims + 1, part(x, x->in[i], t)};
+	must(x->l, m->run_values(x->l->handle, in, out, NULL));
+	for (int k = 0; k < m->num_outputs; k++)
+		take_value(x, k, t, out[k]);
+	free(in);
+	free(out);
+}
+
+static void count(struct stepping *x)
+{
+	const struct hone_model *m = x->l->model;
+
+	x->last = m->moved ? m->moved(x->l->handle) : 0;
+	x->sum += x->last;
+	x->most = x->last > x->most ? x->last : x->most;
+}
+
 struct tensor **steps_run(struct library *l, const struct input_spec *spec, const struct step_spec *s, struct arena *a)
 {
 	const struct hone_model *m = l->model;
-	struct tensor **out = ARENA_ARRAY(a, struct tensor *, m->num_outputs + 1);
-	const void **from = ARENA_ARRAY(a, const void *, m->num_inputs + 1);
-	void **to = ARENA_ARRAY(a, void *, m->num_outputs + 1);
+	struct stepping x = {.l = l, .s = s, .a = a};
 
-	if (m->run_values)
-		die(EX_NOTAVAIL, "%s: --steps: its sizes are open", l->path);
 	if (!m->num_states && (s->load || s->save))
 		die(EX_BADUSE, "%s: it keeps no state; ge-plan --alias", l->path);
-	struct module *all = stacked_module(l, s->steps);
-	struct tensor **in = inputs_make(all, spec, a);
-	for (int k = 0; k < m->num_outputs; k++)
-		out[k] = stacked_output(&m->outputs[k], s->steps, a);
+	struct module *all = stacked_module(l, s);
+	struct tensor **given = inputs_make(all, spec, a);
+	x.in = ARENA_ARRAY(a, struct tensor *, m->num_inputs + 1);
+	x.out = ARENA_ARRAY(a, struct tensor *, m->num_outputs + 1);
+	for (int i = 0, k = 0; i < m->num_inputs; i++)
+		if (!is_state(m, i) && !m->preset(l->handle, i))
+			x.in[i] = given[k++];
 	must(l, s->load && m->load(l->handle, s->load));
 	for (long t = 0; t < s->steps; t++) {
-		for (int i = 0, k = 0; i < m->num_inputs; i++) {
-			bool given = !is_state(m, i) && !m->preset(l->handle, i);
-			from[i] = given ? (const char *)in[k++]->data + (size_t)t * m->inputs[i].bytes : NULL;
-		}
-		for (int k = 0; k < m->num_outputs; k++)
-			to[k] = (char *)out[k]->data + (size_t)t * m->outputs[k].bytes;
-		must(l, m->run(l->handle, from, to));
+		if (m->run_values)
+			step_values(&x, t);
+		else
+			step(&x, t);
+		count(&x);
 	}
+	if (m->num_states)
+		note("bytes of states that a step wrote: %zu the last, %zu the most, %.1f on average", x.last, x.most,
+		     (double)x.sum / (double)s->steps);
 	must(l, s->save && m->save(l->handle, s->save));
 	module_free(all);
-	return out;
+	return x.out;
 }
