@@ -72,7 +72,7 @@ static struct loop_prog *make_winograd(const int64_t *d)
 	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 4, shape);
 	layout_parse(&lbuf(p, x)->layout, 4, "0 2 3 1");
 	layout_parse(&lbuf(p, y)->layout, 4, "0 2 3 1");
-	stage_id s = winograd_stages(p, (int)m, x, u, (int64_t[]){1, 1}, shape, "n o h w");
+	stage_id s = winograd_stages(p, (int)m, false, x, u, (int64_t[]){1, 1}, shape, "n o h w");
 	relu_into(p, lstage(p, s)->out, y, "n o h w");
 	p->algo = m == 2 ? "winograd2" : "winograd4";
 	return p;

@@ -197,11 +197,21 @@ static bool walked(struct verify *v, poly e, const struct facts *f)
 	       (small_enough(v, none, WALK_MAX) && holds_everywhere(v, 0, none, e, f));
 }
 
+/* Does it follow where a floor of sizes is written out? */
+static bool follows_without_floor(struct loop_prog *p, poly e, const struct facts *f)
+{
+	bool does = false;
+
+	for (int t = 0; p->params.n && t < poly_nterms(p->P, e) && !does; t++)
+		does = follows(p, without_floor(p->P, e, t), f, 2);
+	return does;
+}
+
 static bool shown(struct verify *v, poly e, const struct facts *f)
 {
 	if (e == POLY_UNKNOWN)
 		return false;
-	return follows(v->p, e, f, 3) || walked(v, e, f);
+	return follows(v->p, e, f, 3) || follows_without_floor(v->p, e, f) || walked(v, e, f);
 }
 
 /* ---- accesses ---- */

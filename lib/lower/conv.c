@@ -109,17 +109,17 @@ static void add_bias(struct lower *L, stage_id conv)
 
 /* ---- Winograd ---- */
 
-static const char *const conv_algos[] = {"winograd2", "winograd4", ALGO_WIDE, NULL};
+static const char *const conv_algos[] = {"winograd2", "winograd4", ALGO_WIDE, "winograd2_lines", "winograd4_lines", NULL};
 
-static int tile_of(const char *algo) { return algo[strlen(algo) - 1] - '0'; }
+static bool of_lines(const char *algo) { return !strcmp(winograd_of_lines(algo), algo); }
 
-/* 3x3 taps, one step apart, all channels in one group. */
+/* 3x3 taps, one step apart, all channels in one group. Tiles with three axes are for sizes that vary: nobody is offered them. */
 static bool winograd_fits(struct lower *L, const char *algo)
 {
 	struct window w;
 
-	if (low_rank(L, 0) != 4 || low_wide_type(low_dtype(L, 0)) != DT_F32 || attr_i(L->n, "group") != 1 ||
-	    window_read(L->m, L->n, 2, L->shape[1] + 2, &w))
+	if ((of_lines(algo) && L->offered) || low_rank(L, 0) != 4 || low_wide_type(low_dtype(L, 0)) != DT_F32 ||
+	    attr_i(L->n, "group") != 1 || window_read(L->m, L->n, 2, L->shape[1] + 2, &w))
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (w.size[i] != 3 || w.stride[i] != 1 || w.dilation[i] != 1)
@@ -175,18 +175,19 @@ static const char *conv_best(struct lower *L)
 		return ALGO_USUAL;
 	const char *algo = wide_fits(L, ALGO_WIDE) ? ALGO_WIDE : ALGO_USUAL;
 	for (int i = 0; strcmp(conv_algos[i], ALGO_WIDE); i++)
-		if (winograd_fits(L, conv_algos[i]) && low_const(L, 1) && winograd_cycles(L, tile_of(conv_algos[i])) < best) {
-			best = winograd_cycles(L, tile_of(conv_algos[i]));
+		if (winograd_fits(L, conv_algos[i]) && low_const(L, 1) && winograd_cycles(L, winograd_tile(conv_algos[i])) < best) {
+			best = winograd_cycles(L, winograd_tile(conv_algos[i]));
 			algo = conv_algos[i];
 		}
 	return algo;
 }
 
-static const char *winograd(struct lower *L, const struct window *w, int m)
+static const char *winograd(struct lower *L, const struct window *w, const char *algo)
 {
+	int m = winograd_tile(algo);
 	buf_id u = winograd_weights(L->p, m, wide_buf(L, 1), DT_F32);
 
-	add_bias(L, winograd_stages(L->p, m, wide_buf(L, 0), u, w->begin, L->out_shape[0], low_axes(L, 4)));
+	add_bias(L, winograd_stages(L->p, m, of_lines(algo), wide_buf(L, 0), u, w->begin, L->out_shape[0], low_axes(L, 4)));
 	return NULL;
 }
 
@@ -233,7 +234,7 @@ static const char *conv(struct lower *L)
 	const char *algo = low_algo(L);
 	bool wide = !strcmp(algo, ALGO_WIDE);
 	if (strcmp(algo, ALGO_USUAL) && !wide)
-		return winograd(L, &w, tile_of(algo));
+		return winograd(L, &w, algo);
 	struct padded q = pad_input(L, &w, wide ? DT_F32 : low_dtype(L, 0), L->shape[1][1]);
 	buf_id weights = wide ? wide_weights(L, products_of(L)) : 0;
 	stage_id s = low_sums(L, 0, "conv");

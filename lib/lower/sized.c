@@ -8,6 +8,7 @@
 #include "common/rng.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
+#include "lower/winograd.h"
 #include "sched/schedule.h"
 
 enum { POINTS = 5, USUAL = POINTS, SIZES_MAX = 32 };
@@ -301,6 +302,16 @@ static poly_var find_param(sym name, void *arg)
 	return 0;
 }
 
+/* With each of n forms, how many tiles it has. */
+static int add_tiles(struct loop_prog *q, int tile, poly *form, int n, int max)
+{
+	int all = n;
+
+	for (int i = 0; i < n && tile && all < max; i++)
+		form[all++] = poly_ceildiv(q->P, form[i], tile);
+	return all;
+}
+
 /* The sizes in the group's types as polynomials of q. */
 static int forms_of(const struct group *g, struct loop_prog *q, poly *form, int max)
 {
@@ -333,7 +344,8 @@ static struct loop_prog *unify(const struct group *g, int n, struct loop_prog *c
 		lo = lo < g->least[k] ? g->least[k] : lo;
 		prog_param(q, poly_var_name(g->m->dims, g->symbol[k]), lo < 0 ? 0 : lo, hi, poly_var_divisor(g->m->dims, g->symbol[k]));
 	}
-	*why = prog_unify(q, n, p, at, forms_of(g, q, form, SIZES_MAX), form);
+	int nforms = add_tiles(q, winograd_tile(p[0]->algo), form, forms_of(g, q, form, SIZES_MAX), SIZES_MAX);
+	*why = prog_unify(q, n, p, at, nforms, form);
 	if (!*why) {
 		prog_start(q);
 		return q;
@@ -528,6 +540,18 @@ static void retry_usual(struct group *g, node_id n, const struct target *t, int6
 		prog_free(again.prog);
 }
 
+/* With types of usual sizes; an algorithm in the form that can vary. */
+static struct lowered lower_usual(struct group *g, node_id n, const struct target *t, const char *algo, const char **why)
+{
+	struct lowered l = lower_sketch(g->m, n, t, algo, why);
+
+	if (*why || !strcmp(winograd_of_lines(l.prog->algo), l.prog->algo))
+		return l;
+	algo = winograd_of_lines(l.prog->algo);
+	prog_free(l.prog);
+	return lower_sketch(g->m, n, t, algo, why);
+}
+
 static void lower_points(struct group *g, node_id n, const struct target *t, const char *algo, struct sized *s, const char **why)
 {
 	int64_t at[POINTS + 1][LOOP_PARAMS_MAX] = {{0}};
@@ -543,7 +567,7 @@ static void lower_points(struct group *g, node_id n, const struct target *t, con
 	*why = why_group_unseen(g, at);
 	for (int i = POINTS; i >= 0 && !*why; i--) {
 		set_types(g, at[i]);
-		l[i] = (i ? lower_sketch : lower_group)(g->m, n, t, i == USUAL ? algo : p[USUAL]->algo, why);
+		l[i] = i == USUAL ? lower_usual(g, n, t, algo, why) : (i ? lower_sketch : lower_group)(g->m, n, t, p[USUAL]->algo, why);
 		p[i] = l[i].prog;
 		if (!*why && !same_constants(&l[USUAL], &l[i], made))
 			*why = "its constants differ with the sizes";
@@ -579,7 +603,7 @@ struct sized lower_sized(struct module *m, node_id n, const struct target *t, st
 		set_types(&g, NULL);
 	} else if (!*why)
 		lower_points(&g, n, t, algo, &s, why);
-	if (*why && !g.why && g.n && !algo) { /* tiles of transformed convolutions are no polynomials of sizes */
+	if (*why && !g.why && g.n && !algo) { /* an algorithm whose numbers are no polynomials of sizes */
 		*why = NULL;
 		lower_points(&g, n, t, ALGO_USUAL, &s, why);
 	}

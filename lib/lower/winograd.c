@@ -1,9 +1,31 @@
 /* The stages of Winograd's convolutions. */
 #include "lower/winograd.h"
 #include <math.h>
+#include <string.h>
 #include "loop/math.h"
 
 enum { POINTS_MAX = 6, TAPS = 3 };
+
+static const struct {
+	const char *name, *of_lines;
+	int tile;
+} algo[] = {{"winograd2", "winograd2_lines", 2}, {"winograd4", "winograd4_lines", 4}};
+
+int winograd_tile(const char *name)
+{
+	for (size_t i = 0; i < sizeof algo / sizeof *algo; i++)
+		if (!strcmp(name, algo[i].name) || !strcmp(name, algo[i].of_lines))
+			return algo[i].tile;
+	return 0;
+}
+
+const char *winograd_of_lines(const char *name)
+{
+	for (size_t i = 0; i < sizeof algo / sizeof *algo; i++)
+		if (!strcmp(name, algo[i].name))
+			return algo[i].of_lines;
+	return name;
+}
 
 /* Matrix of F(m x m, 3x3): rows x cols, row by row. */
 struct matrix {
@@ -126,10 +148,42 @@ buf_id winograd_weights(struct loop_prog *p, int m, buf_id w, enum dtype t)
 /* What all the stages know. */
 struct winograd {
 	struct loop_prog *p;
-	int m, n;           /* results and points of a tile, along one axis */
-	int64_t high, wide; /* tiles of an image */
+	int m, n;                   /* results and points of a tile, along one axis */
+	int64_t images, high, wide; /* images; tiles of one */
+	bool lines;                 /* tiles have three axes: image, line, tile of the line */
 	enum dtype t;
 };
+
+enum { TILE_AXES = 3 };
+
+/* A stage with axes `before`, those of tiles, and channels. names: with one axis of tiles, and with three. */
+static stage_id tiles_stage(const struct winograd *q, const char *name, int nbefore, const int64_t *before, int64_t channels,
+			    const char *const names[2])
+{
+	int64_t shape[LOOP_RANK_MAX], *at = shape;
+
+	for (int i = 0; i < nbefore; i++)
+		*at++ = before[i];
+	*at++ = q->lines ? q->images : q->images * q->high * q->wide;
+	if (q->lines) {
+		*at++ = q->high;
+		*at++ = q->wide;
+	}
+	*at++ = channels;
+	return stage_new(q->p, name, q->t, SCOPE_SCRATCH, (int)(at - shape), shape, names[q->lines]);
+}
+
+/* Element of b, indexed by what is before the tile, the tile and the channel of stage s, whose first axis of tiles is number `first`. */
+static ex_id read_tile(const struct winograd *q, buf_id b, int nbefore, const poly *before, stage_id s, int first)
+{
+	poly at[LOOP_RANK_MAX];
+	int n = (q->lines ? TILE_AXES : 1) + 1;
+
+	memcpy(at, before, sizeof *at * (size_t)nbefore);
+	for (int i = 0; i < n; i++)
+		at[nbefore + i] = stage_axis(q->p, s, first + i);
+	return ex_read(q->p, b, nbefore + n, at);
+}
 
 /* The input, zero around it: all that whole tiles read. Its memory is in the order of the input. */
 static buf_id padded(struct winograd *q, buf_id x, const int64_t *begin)
@@ -152,22 +206,22 @@ static buf_id points(struct winograd *q, buf_id x)
 {
 	struct loop_prog *p = q->p;
 	struct polys *P = p->P;
-	int64_t n = q->n, c = lbuf(p, x)->shape[1], tiles = lbuf(p, x)->shape[0] * q->high * q->wide;
+	int64_t n = q->n, c = lbuf(p, x)->shape[1];
 	ex_id v[POINTS_MAX] = {0};
 
-	stage_id rows = stage_new(p, "rows", q->t, SCOPE_SCRATCH, 4, (int64_t[]){n, n, tiles, c}, "x j t c");
-	poly t = stage_axis(p, rows, 2), line = poly_floordiv(P, t, q->wide);
+	stage_id rows = tiles_stage(q, "rows", 2, (int64_t[]){n, n}, c, (const char *const[]){"x j t c", "i j n y x c"});
+	poly t = stage_axis(p, rows, 2), line = q->lines ? POLY_UNKNOWN : poly_floordiv(P, t, q->wide);
+	poly image = q->lines ? t : poly_floordiv(P, line, q->high), y = q->lines ? stage_axis(p, rows, 3) : poly_mod(P, line, q->high);
+	poly tile = q->lines ? stage_axis(p, rows, 4) : poly_mod(P, t, q->wide);
 	for (int k = 0; k < n; k++) {
-		poly h = poly_addc(P, poly_mulc(P, poly_mod(P, line, q->high), q->m), k);
-		poly w = poly_add(P, poly_mulc(P, poly_mod(P, t, q->wide), q->m), stage_axis(p, rows, 1));
-		v[k] = ex_read(p, x, 4, (poly[]){poly_floordiv(P, line, q->high), stage_axis(p, rows, 3), h, w});
+		poly h = poly_addc(P, poly_mulc(P, y, q->m), k), w = poly_add(P, poly_mulc(P, tile, q->m), stage_axis(p, rows, 1));
+		v[k] = ex_read(p, x, 4, (poly[]){image, stage_axis(p, rows, lstage(p, rows)->nspatial - 1), h, w});
 	}
 	stage_body(p, rows, COMB_NONE, times(p, input_matrix(q->m), stage_axis(p, rows, 0), v));
-	stage_id s = stage_new(p, "points", q->t, SCOPE_SCRATCH, 3, (int64_t[]){n * n, tiles, c}, "s t c");
+	stage_id s = tiles_stage(q, "points", 1, (int64_t[]){n * n}, c, (const char *const[]){"s t c", "s n y x c"});
 	poly which = stage_axis(p, s, 0);
 	for (int k = 0; k < n; k++)
-		v[k] = ex_read(p, lstage(p, rows)->out, 4,
-			       (poly[]){poly_floordiv(P, which, n), poly_const(P, k), stage_axis(p, s, 1), stage_axis(p, s, 2)});
+		v[k] = read_tile(q, lstage(p, rows)->out, 2, (poly[]){poly_floordiv(P, which, n), poly_const(P, k)}, s, 1);
 	stage_body(p, s, COMB_NONE, times(p, input_matrix(q->m), poly_mod(P, which, n), v));
 	return lstage(p, s)->out;
 }
@@ -176,10 +230,13 @@ static buf_id product(struct winograd *q, buf_id x, buf_id u)
 {
 	struct loop_prog *p = q->p;
 	int64_t c = lbuf(p, u)->shape[1];
-	stage_id s = stage_new(p, "product", q->t, SCOPE_SCRATCH, 3,
-			       (int64_t[]){lbuf(p, u)->shape[0], lbuf(p, x)->shape[1], lbuf(p, u)->shape[2]}, "s t o");
-	poly i = stage_reduce(p, s, "c", c), at = stage_axis(p, s, 0);
-	ex_id a = ex_read(p, x, 3, (poly[]){at, stage_axis(p, s, 1), i}), b = ex_read(p, u, 3, (poly[]){at, i, stage_axis(p, s, 2)});
+	stage_id s = tiles_stage(q, "product", 1, lbuf(p, u)->shape, lbuf(p, u)->shape[2], (const char *const[]){"s t o", "s n y x o"});
+	int o = lstage(p, s)->nspatial - 1;
+	poly i = stage_reduce(p, s, "c", c), at[LOOP_RANK_MAX];
+	for (int k = 0; k < o; k++)
+		at[k] = stage_axis(p, s, k);
+	at[o] = i;
+	ex_id a = ex_read(p, x, o + 1, at), b = ex_read(p, u, 3, (poly[]){at[0], i, stage_axis(p, s, o)});
 
 	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, a, b, 0));
 	return lstage(p, s)->out;
@@ -189,27 +246,29 @@ static stage_id results(struct winograd *q, buf_id product, const int64_t *out, 
 {
 	struct loop_prog *p = q->p;
 	struct polys *P = p->P;
-	int64_t n = q->n, tiles = lbuf(p, product)->shape[1];
+	int64_t n = q->n;
 	ex_id v[POINTS_MAX] = {0};
 
-	stage_id back = stage_new(p, "back", q->t, SCOPE_SCRATCH, 4, (int64_t[]){q->m, n, tiles, out[1]}, "y j t o");
+	stage_id back = tiles_stage(q, "back", 2, (int64_t[]){q->m, n}, out[1], (const char *const[]){"y j t o", "i j n y x o"});
 	for (int k = 0; k < n; k++)
-		v[k] = ex_read(p, product, 3,
-			       (poly[]){poly_addc(P, stage_axis(p, back, 1), k * n), stage_axis(p, back, 2), stage_axis(p, back, 3)});
+		v[k] = read_tile(q, product, 1, (poly[]){poly_addc(P, stage_axis(p, back, 1), k * n)}, back, 2);
 	stage_body(p, back, COMB_NONE, times(p, output_matrix(q->m), stage_axis(p, back, 0), v));
 	stage_id s = stage_new(p, "conv", q->t, SCOPE_SCRATCH, 4, out, axes);
 	poly h = stage_axis(p, s, 2), w = stage_axis(p, s, 3);
-	poly line = poly_add(P, poly_mulc(P, stage_axis(p, s, 0), q->high), poly_floordiv(P, h, q->m));
-	poly tile = poly_add(P, poly_mulc(P, line, q->wide), poly_floordiv(P, w, q->m));
+	poly y = poly_floordiv(P, h, q->m), x = poly_floordiv(P, w, q->m), row = poly_mod(P, h, q->m), o = stage_axis(p, s, 1);
+	poly line = q->lines ? POLY_UNKNOWN : poly_add(P, poly_mulc(P, stage_axis(p, s, 0), q->high), y);
+	poly tile = q->lines ? POLY_UNKNOWN : poly_add(P, poly_mulc(P, line, q->wide), x);
 	for (int k = 0; k < n; k++)
-		v[k] = ex_read(p, lstage(p, back)->out, 4, (poly[]){poly_mod(P, h, q->m), poly_const(P, k), tile, stage_axis(p, s, 1)});
+		v[k] = q->lines ? ex_read(p, lstage(p, back)->out, 6, (poly[]){row, poly_const(P, k), stage_axis(p, s, 0), y, x, o})
+				: ex_read(p, lstage(p, back)->out, 4, (poly[]){row, poly_const(P, k), tile, o});
 	stage_body(p, s, COMB_NONE, times(p, output_matrix(q->m), poly_mod(P, w, q->m), v));
 	return s;
 }
 
-stage_id winograd_stages(struct loop_prog *p, int m, buf_id x, buf_id u, const int64_t *begin, const int64_t *out, const char *axes)
+stage_id winograd_stages(struct loop_prog *p, int m, bool lines, buf_id x, buf_id u, const int64_t *begin, const int64_t *out,
+			 const char *axes)
 {
-	struct winograd q = {p, m, m + 2, (out[2] + m - 1) / m, (out[3] + m - 1) / m, lbuf(p, x)->dtype};
+	struct winograd q = {p, m, m + 2, out[0], (out[2] + m - 1) / m, (out[3] + m - 1) / m, lines, lbuf(p, x)->dtype};
 
 	x = padded(&q, x, begin);
 	return results(&q, product(&q, points(&q, x), u), out, axes);

@@ -13,6 +13,7 @@ struct transformed {
 	stage_id pad; /* 0: the first transform reads an operand */
 	stage_id rows, points, product, back, result;
 	int tile;               /* results of a tile, along one axis */
+	int taxes;              /* axes that count tiles: one, or lines and tiles of a line, and images before them */
 	int h, w, o, n;         /* axes of the result; n -1: none */
 	int64_t lines, of_line; /* lines of tiles, tiles in a line */
 	int64_t block;          /* lines in a block */
@@ -43,14 +44,15 @@ static bool find_stages(struct loop_prog *p, struct transformed *q)
 	for (stage_id s = 1; s < p->stages.n && !q->product; s++)
 		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_SUM)
 			q->product = s;
-	if (!q->product || lstage(p, q->product)->nspatial != 3)
+	if (!q->product)
 		return false;
+	q->taxes = lstage(p, q->product)->nspatial - 2;
 	q->points = source(p, q->product, &read);
 	q->rows = stage_choice(p, q->points) ? source(p, q->points, &read) : 0;
 	q->back = sched_sole_reader(p, q->product);
 	q->result = stage_choice(p, q->back) ? sched_sole_reader(p, q->back) : 0;
-	if (!stage_choice(p, q->rows) || !stage_choice(p, q->result) || lstage(p, q->back)->nspatial != 4 ||
-	    lstage(p, q->rows)->nspatial != 4)
+	if (q->taxes < 1 || q->taxes > 3 || !stage_choice(p, q->rows) || !stage_choice(p, q->result) ||
+	    lstage(p, q->back)->nspatial != q->taxes + 3 || lstage(p, q->rows)->nspatial != q->taxes + 3)
 		return false;
 	q->pad = source(p, q->rows, &read);
 	return !q->pad || (lstage(p, q->pad)->comb == COMB_NONE && sched_sole_reader(p, q->pad) == q->rows);
@@ -71,7 +73,7 @@ static bool find_axes(struct schedule *r, struct transformed *q)
 	q->h = q->w = q->o = q->n = -1;
 	for (int a = 0; a < s->nspatial; a++) {
 		poly_var v = s->axis[a].var;
-		int *which = x->index[3] == poly_of(p->P, v)        ? &q->o
+		int *which = x->index[x->n - 1] == poly_of(p->P, v) ? &q->o
 			     : poly_uses(p->P, x->index[0], v)      ? &q->h
 			     : poly_uses(p->P, choice->index[0], v) ? &q->w
 								    : &q->n;
@@ -84,8 +86,10 @@ static bool find_axes(struct schedule *r, struct transformed *q)
 	q->tile = (int)lbuf(p, lstage(p, q->back)->out)->shape[0];
 	q->lines = (s->axis[q->h].extent + q->tile - 1) / q->tile;
 	q->of_line = (s->axis[q->w].extent + q->tile - 1) / q->tile;
-	int tiles = q->n < 0 ? 1 : (int)s->axis[q->n].extent;
-	return lbuf(p, lstage(p, q->back)->out)->shape[2] == tiles * q->lines * q->of_line;
+	int64_t images = q->n < 0 ? 1 : s->axis[q->n].extent, tiles = 1;
+	for (int a = 0; a < q->taxes; a++)
+		tiles *= lbuf(p, lstage(p, q->back)->out)->shape[2 + a];
+	return tiles == images * q->lines * q->of_line;
 }
 
 /* Cycles with blocks of that many lines: the products, the constants, which each block reads anew, and the part of the data between the
@@ -95,7 +99,8 @@ static double block_cost(struct schedule *r, const struct transformed *q, int64_
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->product);
-	double points = (double)s->axis[0].extent, in = (double)s->axis[3].extent, out = (double)s->axis[2].extent;
+	double points = (double)s->axis[0].extent, in = (double)s->axis[s->nspatial].extent;
+	double out = (double)s->axis[s->nspatial - 1].extent;
 	double l2 = (double)sched_machine(p).l2;
 	double blocks = (double)q->lines / (double)lines, tiles = (double)(lines * q->of_line);
 	double weights = 4 * points * in * out, between = 4 * points * tiles * (in + out);
@@ -156,7 +161,7 @@ static const char *split_result(struct schedule *r, const struct transformed *q,
 	return q->n >= 0 ? axis_loop(r, q->result, q->n, "") : "root";
 }
 
-/* The first stage of a transform: in registers, computed in the loop, all axes unrolled but the third, which counts tiles. */
+/* The first stage of a transform: in registers, computed in the loop, all axes unrolled but those that count tiles. */
 static void in_registers(struct schedule *r, stage_id s, const char *loop)
 {
 	const char *name = sym_str(lstage(r->p, s)->name);
@@ -165,7 +170,7 @@ static void in_registers(struct schedule *r, stage_id s, const char *loop)
 	sched_try(r, PRIM_SCOPE, name, "register");
 	sched_try(r, PRIM_UNROLL, axis_loop(r, s, 0, ""));
 	sched_try(r, PRIM_UNROLL, axis_loop(r, s, 1, ""));
-	sched_try(r, PRIM_VECTOR, axis_loop(r, s, 3, ""));
+	sched_try(r, PRIM_VECTOR, axis_loop(r, s, lstage(r->p, s)->nspatial - 1, ""));
 }
 
 static void compute_at(struct schedule *r, stage_id s, const char *block)
@@ -176,10 +181,16 @@ static void compute_at(struct schedule *r, stage_id s, const char *block)
 
 static void compute_points(struct schedule *r, const struct transformed *q, const char *block)
 {
-	const char *s = axis_loop(r, q->points, 0, ""), *t = axis_loop(r, q->points, 1, ""), *c = axis_loop(r, q->points, 2, "");
+	const char *s = axis_loop(r, q->points, 0, ""), *c = axis_loop(r, q->points, q->taxes + 1, "");
+	struct words order = {0};
 	compute_at(r, q->points, block);
 	sched_try(r, PRIM_SPLIT, c, trace_number(r->lanes), "tail=peel");
-	sched_try(r, PRIM_REORDER, t, loop_part(r, c, 0), s, loop_part(r, c, 1));
+	for (int a = 1; a <= q->taxes; a++)
+		words_add(&order, axis_loop(r, q->points, a, ""));
+	words_add(&order, loop_part(r, c, 0));
+	words_add(&order, s);
+	words_add(&order, loop_part(r, c, 1));
+	sched_list(r, NULL, PRIM_REORDER, &order);
 	sched_try(r, PRIM_UNROLL, s);
 	sched_try(r, PRIM_VECTOR, loop_part(r, c, 1));
 	in_registers(r, q->rows, loop_part(r, c, 0));
@@ -195,7 +206,7 @@ static bool find_channels(struct loop_prog *p, struct transformed *q)
 	q->channel = -1;
 	source(p, q->rows, &read);
 	for (int d = 0; d < lex(p, read)->n; d++)
-		if (lex(p, read)->index[d] == stage_axis(p, q->rows, 3))
+		if (lex(p, read)->index[d] == stage_axis(p, q->rows, q->taxes + 2))
 			q->channel = d;
 	q->across_in = contiguous_axis(p, q->pad) != q->channel;
 	return q->channel >= 0 && (!q->across || (contiguous_axis(p, q->result) == q->w && !lbuf(p, lstage(p, q->result)->out)->layout.n));

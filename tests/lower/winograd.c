@@ -17,7 +17,7 @@ enum { CASES = 40 };
 
 struct size {
 	int64_t n, c, o, h, w, begin[2], out[4];
-	bool channels_last;
+	bool channels_last, lines;
 };
 
 static struct rng rng;
@@ -32,6 +32,7 @@ static struct size random_size(void)
 	z.begin[0] = rng_range(&rng, 0, 2);
 	z.begin[1] = rng_range(&rng, 0, 2);
 	z.channels_last = rng_range(&rng, 0, 3) > 0;
+	z.lines = rng_range(&rng, 0, 2) == 0;
 	const int64_t out[4] = {z.n, z.o, z.h - 2 + z.begin[0] + rng_range(&rng, 0, 2), z.w - 2 + z.begin[1] + rng_range(&rng, 0, 2)};
 	memcpy(z.out, out, sizeof out);
 	return z;
@@ -60,12 +61,13 @@ static struct loop_prog *program(const struct size *z, int m)
 	for (buf_id b = 1; z->channels_last && b < p->bufs.n; b++)
 		if (b != w)
 			layout_parse(&lbuf(p, b)->layout, 4, "0 2 3 1");
-	stage_id s = m ? winograd_stages(p, m, x, w, z->begin, z->out, "n o h w") : direct(p, z, x, w);
+	stage_id s = m ? winograd_stages(p, m, z->lines, x, w, z->begin, z->out, "n o h w") : direct(p, z, x, w);
 	stage_id e = stage_into(p, "act", y, "n o h w");
 	poly at[4] = {stage_axis(p, e, 0), stage_axis(p, e, 1), stage_axis(p, e, 2), stage_axis(p, e, 3)};
 	ex_id sum = ex_call(p, FN_ADD, ex_read(p, r, 4, at), ex_read(p, lstage(p, s)->out, 4, at), 0);
 	stage_body(p, e, COMB_NONE, ex_call(p, FN_MAX, sum, ex_const(p, DT_F32, 0), 0));
 	p->algo = m == 4 ? "winograd4" : m ? "winograd2" : ALGO_USUAL;
+	p->algo = z->lines ? winograd_of_lines(p->algo) : p->algo;
 	prog_collapse(p);
 	prog_start(p);
 	return p;
