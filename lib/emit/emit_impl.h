@@ -142,7 +142,9 @@ void emit_vector(struct emit *e, nest_id id, poly extent);
 
 /* ---- weave.c ---- */
 /* An unrolled loop over four rows of bytes that go side by side; false (nothing written): it is none. */
-bool emit_woven(struct emit *e, nest_id rows);
+bool emit_woven(struct emit *e, nest_id loop);
+/* Four rows of codes of a loop, from that one on, that lie one behind the other; false (nothing written): they are none. */
+bool emit_packed(struct emit *e, nest_id loop, poly at);
 
 /* ---- block.c ---- */
 /* A block: in a vector loop (e->lane) for all lanes at once or, where that is not possible, lane after lane. */

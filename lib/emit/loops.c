@@ -90,8 +90,9 @@ static void emit_unrolled_by(struct emit *e, nest_id id, poly extent, int n)
 			var_open(e, v, name);
 			e->depth++;
 		}
-		for (int k = 0; k < n; k++)
-			emit_copy(e, id, poly_addc(P, loop ? poly_mulc(P, poly_of(P, v), n) : poly_const(P, 0), k));
+		poly from = loop ? poly_mulc(P, poly_of(P, v), n) : poly_const(P, 0);
+		for (int k = n == 4 && emit_packed(e, id, from) ? n : 0; k < n; k++)
+			emit_copy(e, id, poly_addc(P, from, k));
 		if (loop) {
 			e->depth--;
 			var_close(e, v);

@@ -64,6 +64,13 @@ static const char *with_number(struct emit *e, const struct ex *x, const struct 
 	return NULL;
 }
 
+static bool with_identity(struct emit *e, const struct ex *x)
+{
+	const struct ex *n = lex(e->p, x->a[1]);
+
+	return (x->fn == FN_MAX2 || x->fn == FN_MIN2) && n->kind == EX_CONST && n->c == (x->fn == FN_MAX2 ? -INFINITY : INFINITY);
+}
+
 /* A row's text with the operands put in. */
 static const char *filled(struct emit *e, const char *row, const struct vx *a)
 {
@@ -126,6 +133,8 @@ static struct vx vx_call(struct emit *e, ex_id ex, const struct lanes *m)
 		a[i].s = x.fn == FN_SELECT && !i ? to_mask(e, a[i]) : bare ? a[i].s : to_lanes(e, a[i], t);
 	if (math_lanes(t) == LANE_FLOAT && (s = with_number(e, &x, a)))
 		return (struct vx){VX_VEC, s};
+	if (t == DT_F32 && with_identity(e, &x))
+		return (struct vx){VX_VEC, filled(e, r->vector, a), x.fn, a[0].s};
 	const char *q = math_lanes(t) == LANE_FLOAT ? r->vector : math_lanes(t) == LANE_INT ? int_call(e, &x) : r->mask;
 	s = filled(e, q, a);
 	return x.fn >= FN_EQ && x.fn <= FN_NOT ? (struct vx){VX_MASK, s} : in_lanes(t, keeps_type(x.fn, t) ? s : narrowed(e, t, s));

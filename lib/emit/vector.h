@@ -9,6 +9,8 @@ enum vx_kind { VX_FAIL, VX_SCALAR, VX_VEC, VX_INT, VX_MASK };
 struct vx {
 	enum vx_kind kind;
 	const char *s;
+	int fn; /* FN_MAX2, FN_MIN2: s is that of `any`, which may be NaN, and the identity (-infinity, infinity); 0: something else */
+	const char *any;
 };
 extern const struct vx vx_fail;
 

@@ -2,23 +2,33 @@
 #include <math.h>
 #include "emit/vector.h"
 
-/* Is what the block computes never NaN? */
-static bool gives_number(struct emit *e)
+/* Is ex never NaN? */
+static bool is_number(struct loop_prog *p, ex_id ex)
 {
-	ex_id body = lstage(e->p, lnest(e->p, e->block)->stage)->body, x;
-	const struct ex *n = number_of(e->p, body, FN_MAX2, &x);
+	const struct ex *e = lex(p, ex);
+	ex_id x;
 
-	n = n ? n : number_of(e->p, body, FN_MIN2, &x);
-	return n && lex(e->p, body)->a[0] == x && !isnan(n->c);
+	if (e->kind == EX_CONST)
+		return !isnan(e->c);
+	if (e->kind == EX_GUARD)
+		return is_number(p, e->a[0]) && is_number(p, e->a[1]);
+	const struct ex *n = number_of(p, ex, FN_MAX2, &x);
+	n = n ? n : number_of(p, ex, FN_MIN2, &x);
+	return n && e->a[0] == x && !isnan(n->c);
 }
 
-/* The greater (which: max) or lesser of old lanes and x. vmax tests its first operand for NaN; the sum, which waits for the iteration
+/* The greater (fn: FN_MAX) or lesser of old lanes and x. vmax tests its first operand for NaN; the sum, which waits for the iteration
  * before, is the second. */
-static const char *extreme(struct emit *e, const char *which, enum dtype t, const char *old, struct vx x)
+static const char *extreme(struct emit *e, int fn, enum dtype t, const char *old, struct vx x)
 {
-	bool real = math_lanes(t) == LANE_FLOAT;
+	const char *name = fn == FN_MAX ? "max" : "min";
 
-	return text(e, "v%s%s%s(%s, %s)", real ? "" : "i", which, real && gives_number(e) ? "2" : "", to_lanes(e, x, t), old);
+	if (math_lanes(t) != LANE_FLOAT)
+		return text(e, "vi%s(%s, %s)", name, to_lanes(e, x, t), old);
+	if (x.fn == (fn == FN_MAX ? FN_MAX2 : FN_MIN2)) /* of a number that is none, old */
+		return text(e, "v%s2(%s, %s)", name, x.any, old);
+	bool number = is_number(e->p, lstage(e->p, lnest(e->p, e->block)->stage)->body);
+	return text(e, "v%s%s(%s, %s)", name, number ? "2" : "", to_lanes(e, x, t), old);
 }
 
 /* Old lanes of type t combined with x. */
@@ -27,8 +37,8 @@ static const char *combined(struct emit *e, enum combiner c, enum dtype t, const
 	switch (c) {
 	case COMB_SUM: return text(e, "%s + %s", old, t == DT_F32 ? x.s : to_lanes(e, x, t));
 	case COMB_PROD: return text(e, "%s * %s", old, t == DT_F32 ? x.s : to_lanes(e, x, t));
-	case COMB_MAX: return extreme(e, "max", t, old, x);
-	case COMB_MIN: return extreme(e, "min", t, old, x);
+	case COMB_MAX: return extreme(e, FN_MAX, t, old, x);
+	case COMB_MIN: return extreme(e, FN_MIN, t, old, x);
 	default: return to_lanes(e, x, t);
 	}
 }

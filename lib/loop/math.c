@@ -57,6 +57,7 @@ static double ev_asin(double a, double b, double c) { return asin(a); }
 static double ev_asinh(double a, double b, double c) { return asinh(a); }
 static double ev_atan(double a, double b, double c) { return atan(a); }
 static double ev_atanh(double a, double b, double c) { return atanh(a); }
+static double ev_over(double a, double b, double c) { return ev_div(a, b, c); }
 static double ev_select(double a, double b, double c) { return a != 0 ? b : c; }
 
 /* exp(x) = 2^n exp(r), |r| <= ln(2)/2; 2^n in one instruction, or in two factors so that results below the
@@ -203,6 +204,17 @@ static const char sign_text[] =
 	"\treturn vsel(vlt(vset(0.0f), vabs(x)), one, x + 0.0f);\n"
 	"}\n";
 
+/* Multiplications by 1 / y take a few cycles, divisions many. Where they are fused with additions the quotient is corrected by what it
+ * leaves of x, and is as the division rounds it (P. Markstein, IA-64 and elementary functions, 2000, theorem 8.5). */
+static const char over_text[] =
+	"/* x / y; z is 1 / y */\n"
+	"static inline vf vover(vf x, vf y, vf z)\n"
+	"{\n"
+	"@{over\n"
+	"\treturn x / y;\n"
+	"@}\n"
+	"}\n";
+
 #define LANE_BY_LANE(name, f) \
 	"static inline vf " name \
 	"(vf x)\n" \
@@ -270,6 +282,7 @@ static const struct math_row rows[FN_COUNT] = {
 	ROW(SHL, "shl", 2, ev_shl, 0, "((unsigned long)%b > 63 ? 0 : (unsigned long)%a << %b)", NULL),
 	ROW(SHR, "shr", 2, ev_shr, 0,
 	    "((unsigned long)%b > 63 ? -(unsigned long)(%a < 0) : %a < 0 ? ~(~(unsigned long)%a >> %b) : (unsigned long)%a >> %b)", NULL),
+	ROW(OVER, "over", 3, ev_over, 0.5, "div_%t(%a, %b)", "vover(%a, %b, %c)", over_text),
 	ROW(ACOS, "acos", 1, ev_acos, 1.5, "acos%f(%a)", "vacos(%a)", LANE_BY_LANE("vacos", "acosf")),
 	ROW(ACOSH, "acosh", 1, ev_acosh, 3, "acosh%f(%a)", "vacosh(%a)", LANE_BY_LANE("vacosh", "acoshf")),
 	ROW(ASIN, "asin", 1, ev_asin, 1.5, "asin%f(%a)", "vasin(%a)", LANE_BY_LANE("vasin", "asinf")),

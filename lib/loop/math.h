@@ -8,6 +8,7 @@
 
 /* X(id, "name", arity). Comparisons and logic give bool; select(c, a, b); round is to nearest even; max and min hand
  * on NaN; max2 and min2 are their second operand where either is NaN. nibble(a, b), of integers: the four bits of a from bit b on.
+ * over(a, b, c): the quotient a / b, where c is 1 / b as f32 rounds it, and 0 if b is infinite; the quotient is normal or 0.
  * Of integers, too: bits, shl and shr; they shift by any number, taken as unsigned: beyond 63 nothing is left but the sign. */
 /* clang-format off */
 #define MATH_FNS(X) \
@@ -21,7 +22,7 @@
 	X(EQ, "eq", 2) X(NE, "ne", 2) X(LT, "lt", 2) X(LE, "le", 2) X(GT, "gt", 2) X(GE, "ge", 2) \
 	X(AND, "and", 2) X(OR, "or", 2) X(XOR, "xor", 2) X(NOT, "not", 1) X(SELECT, "select", 3) \
 	X(NIBBLE, "nibble", 2) X(BITAND, "bitand", 2) X(BITOR, "bitor", 2) X(BITXOR, "bitxor", 2) X(BITNOT, "bitnot", 1) \
-	X(SHL, "shl", 2) X(SHR, "shr", 2) \
+	X(SHL, "shl", 2) X(SHR, "shr", 2) X(OVER, "over", 3) \
 	X(ACOS, "acos", 1) X(ACOSH, "acosh", 1) X(ASIN, "asin", 1) X(ASINH, "asinh", 1) X(ATAN, "atan", 1) X(ATANH, "atanh", 1)
 /* clang-format on */
 

@@ -119,20 +119,30 @@ static void memory_order(struct lower *L, uint32_t i, int *axis)
 	}
 }
 
-/* The least (or greatest) element that is a number, or 0. */
-static ex_id extreme(struct lower *L, const char *name, enum combiner c)
+/* The greatest of all elements that are numbers, and the same of their negatives: [2], read together. */
+static stage_id extremes(struct lower *L)
 {
 	static const char *const names[] = {"r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11"};
-	stage_id s = low_stage(L, name, DT_F32, 0, NULL, "");
-	poly x[LOOP_RANK_MAX];
+	stage_id s = low_stage(L, "range", DT_F32, 1, (int64_t[]){2}, "e");
+	poly x[LOOP_RANK_MAX], first = poly_mulc(L->p->P, stage_axis(L->p, s, 0), -1);
 	int axis[LOOP_RANK_MAX];
 
 	memory_order(L, 0, axis);
 	for (int a = 0; a < low_rank(L, 0); a++)
 		x[axis[a]] = stage_reduce(L->p, s, names[a], L->shape[0][axis[a]]);
-	ex_id number = low_fnc(L, c == COMB_MAX ? FN_MAX2 : FN_MIN2, low_read(L, 0, x), 0);
-	stage_body(L->p, s, low_rank(L, 0) ? c : COMB_NONE, number);
-	return low_fnc(L, c == COMB_MAX ? FN_MAX : FN_MIN, low_of(L, s, NULL), 0);
+	ex_id e = low_read(L, 0, x);
+	ex_id up = low_fnc(L, FN_MAX2, e, -INFINITY), down = low_fnc(L, FN_MAX2, low_fn1(L, FN_NEG, e), -INFINITY);
+	stage_body(L->p, s, low_rank(L, 0) ? COMB_MAX : COMB_NONE, ex_guard(L->p, 1, &first, up, down));
+	return s;
+}
+
+/* The greatest number, at least 0 (there may be none at all), or the least, at most 0. */
+static ex_id end_of_range(struct lower *L, stage_id range, bool greatest)
+{
+	poly at = poly_const(L->p->P, !greatest);
+	ex_id x = low_fnc(L, FN_MAX, low_of(L, range, &at), 0);
+
+	return greatest ? x : low_fn1(L, FN_NEG, x);
 }
 
 /* The stage of result k, of one number, wanted or not. */
@@ -147,11 +157,12 @@ static stage_id one_number(struct lower *L, uint32_t k, const char *name, enum d
 static const char *dynamic(struct lower *L)
 {
 	poly index[LOOP_RANK_MAX];
-	ex_id lo = extreme(L, "min", COMB_MIN), hi = extreme(L, "max", COMB_MAX), one = low_num(L, lo, 1);
+	stage_id range = extremes(L);
+	ex_id hi = end_of_range(L, range, true), lo = end_of_range(L, range, false), one = low_num(L, lo, 1);
 
 	/* of zeros alone the standard's formula divides by 0 */
-	ex_id range = low_fnc(L, FN_DIV, low_fn2(L, FN_SUB, hi, lo), 255);
-	ex_id scale = low_of(L, one_number(L, 1, "scale", DT_F32, low_select(L, low_fn2(L, FN_EQ, hi, lo), one, range)), NULL);
+	ex_id step = low_fnc(L, FN_DIV, low_fn2(L, FN_SUB, hi, lo), 255);
+	ex_id scale = low_of(L, one_number(L, 1, "scale", DT_F32, low_select(L, low_fn2(L, FN_EQ, hi, lo), one, step)), NULL);
 	/* a range that is none in f32: all codes are 0 */
 	stage_id divisor = low_stage(L, "divisor", DT_F32, 0, NULL, "");
 	stage_body(L->p, divisor, COMB_NONE, low_select(L, low_fnc(L, FN_EQ, scale, 0), low_num(L, scale, INFINITY), scale));
@@ -160,9 +171,12 @@ static const char *dynamic(struct lower *L)
 	ex_id zero = low_of(L, one_number(L, 2, "zero", DT_U8, none), NULL);
 	if (!low_wants(L, 0))
 		return NULL;
+	stage_id inverse = low_stage(L, "inverse", DT_F32, 0, NULL, "");
+	stage_body(L->p, inverse, COMB_NONE, low_fn2(L, FN_DIV, one, by));
 	stage_id s = low_result(L, 0, "quantize");
 	low_index(L, s, index);
-	stage_body(L->p, s, COMB_NONE, code_of(L, low_fn2(L, FN_DIV, low_read(L, 0, index), by), zero, DT_U8));
+	ex_id y = ex_call(L->p, FN_OVER, low_read(L, 0, index), by, low_of(L, inverse, NULL));
+	stage_body(L->p, s, COMB_NONE, code_of(L, y, zero, DT_U8));
 	return NULL;
 }
 

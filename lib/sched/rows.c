@@ -50,9 +50,20 @@ static void mark_wide(struct schedule *r, const char *name, const char *part, co
 	mark_lanes(r, name, all);
 }
 
-/* Splits the reduction over lanes: a partial sum per lane, combined at the end. many: `row` loops over several rows; row NULL: there is
- * only one row. */
-static void lanes_of(struct schedule *r, stage_id s, const char *row, bool many)
+/* How lanes_of is asked: `row` loops over several rows; all rows are of the same elements, which are read once. */
+enum rows_kind { ONE_ROW, MANY_ROWS, SAME_ROWS };
+
+/* A loop of one step around those of the last axis that s keeps. */
+static const char *around_rows(struct schedule *r, stage_id s)
+{
+	int last = lstage(r->p, s)->nspatial - 1;
+	const char *loop = axis_loop(r, s, last, "");
+
+	return sched_try(r, PRIM_SPLIT, loop, trace_number(lstage(r->p, s)->axis[last].extent)) ? loop_part(r, loop, 0) : loop;
+}
+
+/* Splits the reduction over lanes: a partial sum per lane, combined at the end. row NULL: there is only one row. */
+static void lanes_of(struct schedule *r, stage_id s, const char *row, enum rows_kind kind)
 {
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, s)->name), *sample = sched_name(r, "%s.vectors", name);
@@ -77,7 +88,9 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, bool many)
 	bool placed = row && place_at(r, s, row);
 	if (!placed && !lstage(p, s)->nspatial)
 		return;
-	if (!placed || (many && lstage(p, s)->nspatial)) /* per row, not per block */
+	if (kind == SAME_ROWS)
+		row = around_rows(r, s);
+	else if (!placed || (kind == MANY_ROWS && lstage(p, s)->nspatial)) /* per row, not per block */
 		row = axis_loop(r, s, lstage(p, s)->nspatial - 1, "");
 	const char *step = sched_name(r, "%s.%s.0", part, strrchr(red, '.') + 1);
 	if (wide > 1 && !keep_lanes(r, all, sched_name(r, "%s.lane.0", all), row))
@@ -92,53 +105,74 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, bool many)
 		sched_try(r, PRIM_PARTITION, step, "auto");
 }
 
-void template_row_sum(struct schedule *r, stage_id s) { lanes_of(r, s, NULL, false); }
+void template_row_sum(struct schedule *r, stage_id s) { lanes_of(r, s, NULL, ONE_ROW); }
 
-/* Does s reduce all of something to the least or greatest, along memory? */
-static bool is_extreme(struct loop_prog *p, stage_id id)
+/* Numbers that s makes of all of something by the least or greatest, along memory: one or, of the same elements, two; 0: s does not. */
+static int64_t extremes_of(struct loop_prog *p, stage_id id)
 {
+	enum { AT_MOST = 2 };
 	const struct stage *s = lstage(p, id);
 	ex_id read[READS_MAX];
 	int64_t step, results = 1;
 
+	if ((s->comb != COMB_MIN && s->comb != COMB_MAX) || !s->nspatial || s->naxes == s->nspatial)
+		return 0;
 	for (int a = 0; a < s->nspatial; a++)
 		results *= s->axis[a].extent;
-	return (s->comb == COMB_MIN || s->comb == COMB_MAX) && s->nspatial && results == 1 && s->naxes > s->nspatial &&
-	       stage_all_reads(p, id, read) == 1 && read_step(p, read[0], s->axis[s->naxes - 1].var, &step) && step == 1;
+	for (int n = stage_all_reads(p, id, read), i = 0; i < n; i++) {
+		if (lex(p, read[i])->buf != lex(p, read[0])->buf || !read_step(p, read[i], s->axis[s->naxes - 1].var, &step) || step != 1)
+			return 0;
+		for (int a = 0; a < s->nspatial; a++)
+			if (s->axis[a].extent > 1 && read_uses(p, read[i], s->axis[a].var))
+				return 0;
+	}
+	return results <= AT_MOST ? results : 0;
 }
 
-/* The last axis is innermost in memory, and in the loops. */
-static void order_extreme(struct schedule *r, const struct stage *s)
+/* The last axis is innermost in memory, and in the loops; what is made of the same elements is made together. */
+static void order_extremes(struct schedule *r, const struct stage *s, bool pair)
 {
-	const char *part = sched_name(r, "%s_part", sym_str(s->name));
+	const char *name = sym_str(s->name), *part = sched_name(r, "%s_part", name), *last = sym_str(s->axis[s->nspatial - 1].name);
+	const char *all[] = {part, sched_name(r, "%s_lanes", name)};
 	struct words order = {0};
 
 	for (int a = s->nspatial; a < s->naxes; a++)
 		words_add(&order, sched_name(r, "%s.%s%s", part, sym_str(s->axis[a].name), a == s->naxes - 1 ? ".0" : ""));
+	if (pair)
+		words_add(&order, sched_name(r, "%s.%s", part, last));
 	if (order.n > 1)
 		sched_list(r, NULL, PRIM_REORDER, &order);
+	for (int i = 0; i < 2 && pair; i++)
+		if (stage_find(r->p, all[i])) {
+			sched_try(r, PRIM_UNROLL, sched_name(r, "%s.%s", all[i], last));
+			sched_try(r, PRIM_UNROLL, sched_name(r, "%s.init.%s", all[i], last));
+		}
+	if (pair)
+		sched_try(r, PRIM_UNROLL, sched_name(r, "%s.%s.1", name, last));
 }
 
 bool template_extremes(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	stage_id found[READS_MAX], all = (stage_id)p->stages.n;
+	int64_t numbers[READS_MAX], total = 0;
 	int n = 0;
 
 	for (stage_id s = 1; s < all; s++) {
 		if (lstage(p, s)->gone || lstage(p, s)->comb == COMB_NONE)
 			continue;
-		if (n == READS_MAX || !is_extreme(p, s))
+		if (n == READS_MAX || !(numbers[n] = extremes_of(p, s)))
 			return false;
+		total += numbers[n];
 		found[n++] = s;
 	}
-	for (int i = 0; i < n && n > 1; i++) {
+	for (int i = 0; i < n && total > 1; i++) {
 		struct stage s = *lstage(p, found[i]);
-		lanes_of(r, found[i], NULL, false);
+		lanes_of(r, found[i], NULL, numbers[i] > 1 ? SAME_ROWS : ONE_ROW);
 		if (stage_find(p, sched_name(r, "%s_part", sym_str(s.name))))
-			order_extreme(r, &s);
+			order_extremes(r, &s, numbers[i] > 1);
 	}
-	return n > 1;
+	return total > 1;
 }
 
 /* Vectors along the last axis; that loop is unrolled. */
@@ -220,7 +254,7 @@ bool template_rows(struct schedule *r, stage_id result)
 			order[n++] = s;
 	for (int i = 0; i < n; i++)
 		if (lstage(p, order[i])->comb != COMB_NONE)
-			lanes_of(r, order[i], row, many);
+			lanes_of(r, order[i], row, many ? MANY_ROWS : ONE_ROW);
 		else if (row && place_at(r, order[i], row))
 			mark_row(r, order[i]);
 	if (keeps_last)

@@ -117,15 +117,38 @@ static void check(void *lib, enum math_fn fn, int width)
 	   in[0][at], in[1][at], out[at]);
 }
 
+/* Quotients that are normal, near the middle of two integers, or of what an infinite divisor leaves: as the division rounds them. */
+static void check_quotients(void *lib, int width)
+{
+	void (*f)(const float *, const float *, const float *, float *, long) =
+		(void (*)(const float *, const float *, const float *, float *, long))dlsym(lib, "test_over");
+	struct rng r = {11};
+	int wrong = 0, at = 0;
+
+	for (int i = 0; i < N; i++) {
+		float y = (float)ldexp(i % 7 ? 1 + rng_unit(&r) : 2 - 0x1p-23, (int)rng_range(&r, -60, 60));
+		float x = y * (float)((double)rng_range(&r, -256, 256) + (i % 3 ? 0.5 : rng_unit(&r)));
+		for (int64_t k = rng_range(&r, 0, 3); k > 0; k--)
+			x = nextafterf(x, i % 2 ? INFINITY : -INFINITY);
+		in[0][i] = i % 100 == 99 ? NAN : x;
+		in[1][i] = i % 100 == 98 ? INFINITY : y;
+		in[2][i] = 1 / in[1][i];
+	}
+	f(in[0], in[1], in[2], out, N);
+	for (int i = 0; i < N; i++)
+		if (out[i] != in[0][i] / in[1][i] && !(isnan(out[i]) && isnan(in[0][i]))) {
+			wrong++;
+			at = i;
+		}
+	ok(!wrong, "over, %d lanes: the quotient, rounded (%d are not; %a / %a is no %a)", width, wrong, in[0][at], in[1][at], out[at]);
+}
+
 int main(void)
 {
 	struct rng r = {7};
 	const struct target *host = target_host();
 	int number = 0;
 
-	for (int i = 0; i < N; i++)
-		for (int k = 0; k < 3; k++)
-			in[k][i] = any_float(&r);
 	for (int bytes = 16; bytes <= host->vector_bytes; bytes *= 2) {
 		struct target t = *host;
 		t.vector_bytes = bytes;
@@ -133,9 +156,13 @@ int main(void)
 		void *lib = build(&t, number++);
 		if (!ok(lib != NULL, "compiles with %d lanes", bytes / 4))
 			continue;
+		for (int i = 0; i < N; i++)
+			for (int k = 0; k < 3; k++)
+				in[k][i] = any_float(&r);
 		for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
-			if (math_row(fn)->vector)
+			if (math_row(fn)->vector && fn != FN_OVER)
 				check(lib, fn, bytes / 4);
+		check_quotients(lib, bytes / 4);
 	}
 	return tap_done();
 }

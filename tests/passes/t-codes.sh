@@ -55,4 +55,10 @@ for target in x86-64 x86-64-v3 x86-64-v4 native; do
 		done
 	done
 done
+# Activations are read twice: for their range, and for their codes, which are packed four vectors at a time.
+printf 'hone-text 1\nmodule ir=10 opset=21\ngraph main {\n  input x: f32[3,7,500]\n  q, s, z = DynamicQuantizeLinear(x)\n  output q = q\n  output s = s\n  output z = z\n}\n' |
+	ge-load | ge-shape | ge-fuse | ge-layout -o range.g
+ge-plan -q range.g | ge-emit -q -o range - && equal --tol 0 --range x=-3:5 range.so range.g
+ok $? 'a range and its codes'
+is "$(grep -c 'range_part.* < [0-9]*; ' range.c) $(grep -c '^	*vstore_bytes(' range.c) $(grep -c ' / vset' range.c)" '1 1 0' 'one loop for both ends of the range, one store for four vectors, no division'
 done_testing

@@ -196,6 +196,32 @@ static const char weave_text[] =
 	"#else\n";
 
 /* Kernels that are computed as they are written have no other. */
+/* Packed within 16 bytes each, then the groups of four put in order. */
+static const char store_bytes_text[] =
+	"#if " V16
+	"\n"
+	"#ifdef __clang__\n"
+	"#define HALVES(a, b) __builtin_ia32_packssdw512(a, b)\n#define BYTES(a, b) __builtin_ia32_packuswb512(a, b)\n"
+	"#else\n"
+	"\ttypedef char q __attribute__((vector_size(4 * VL)));\n"
+	"#define HALVES(a, b) __builtin_ia32_packssdw512_mask(a, b, (h){}, -1)\n"
+	"#define BYTES(a, b) __builtin_ia32_packuswb512_mask(a, b, (q){}, -1)\n"
+	"#endif\n"
+	"#define IN_ORDER 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15\n"
+	"#elif VL == 8 && defined __AVX2__\n"
+	"#define HALVES(a, b) __builtin_ia32_packssdw256(a, b)\n#define BYTES(a, b) __builtin_ia32_packuswb256(a, b)\n"
+	"#define IN_ORDER 0, 4, 1, 5, 2, 6, 3, 7\n"
+	"#elif VL == 4 && defined __SSE2__\n"
+	"#define HALVES(a, b) __builtin_ia32_packssdw128(a, b)\n#define BYTES(a, b) __builtin_ia32_packuswb128(a, b)\n"
+	"#define IN_ORDER 0, 1, 2, 3\n"
+	"#endif\n"
+	"#ifdef HALVES\n"
+	"\ttypedef short h __attribute__((vector_size(4 * VL)));\n"
+	"\ttypedef int v __attribute__((vector_size(4 * VL), aligned(1), may_alias));\n"
+	"\tconst vi x = (vi)BYTES((h)HALVES(a, b), (h)HALVES(c, d));\n"
+	"\t*(v *)p = (vi)__builtin_shufflevector(x, x, IN_ORDER);\n"
+	"#else\n";
+
 static const char fma_text[] =
 	"#if VL == 16 && defined __AVX512F__ && !defined __clang__\n"
 	"\treturn __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);\n"
@@ -247,6 +273,7 @@ const struct text_section x86_typed_text[] = {
 	{"nibble", nibble_text, true},
 	{"trunc", trunc_text, true},
 	{"weave", weave_text, true},
+	{"store_bytes", store_bytes_text, true},
 	{"fma", fma_text, true},
 	{"nearest", nearest_text, true},
 	{"lookup", lookup_text, true},
