@@ -157,6 +157,7 @@ int main(int argc, char **argv)
 	msg_tool = tool.name;
 	signal(SIGPIPE, SIG_DFL); /* some parents leave them ignored */
 	signal(SIGCHLD, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN); /* writing fails then, and what was begun is taken away */
 	argp_err_exit_status = EX_BADUSE;
 	argp_program_version_hook = version;
 	argv[0] = (char *)tool.name; /* not the path, in messages about options */

@@ -206,6 +206,12 @@ for verb in 'build -q -o never' 'simplify --no-check'; do
 	is "$said" "hone: $PWD: no space for intermediate files; TMPDIR says where else they go
 74" "$verb, no space for intermediate files"
 done
+for blocks in 20 100; do # enough for the first files, not for all
+	mkdir limited
+	(cd limited && ulimit -f $blocks && hone build -q "$model" --set batch=1 -o small 2>&1) >limited.out
+	is "$? $(wc -l <limited.out) $(ls -A limited)" "74 1 " "files of $blocks blocks at most: 74, one line, nothing is left"
+	rm -rf limited
+done
 is "$(TMPDIR=/nowhere rc hone build "$model") $(cat err)" "74 hone: /nowhere: cannot be written; TMPDIR says where else intermediate files go" "no TMPDIR"
 { sleep 0.1; hone help; echo $? >code; } 2>err | :
 is "$(cat code) $(wc -c <err)" "141 0" "help that nobody reads: silence"

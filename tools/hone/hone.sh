@@ -445,6 +445,7 @@ search() { # OPTION...
 	run_search tune-op $quiet "$@" -o "$next" -- "$named"
 	case $ended_by in TERM) exit 143 ;; HUP) exit 129 ;; esac
 	end_by_signals
+trap '' XFSZ # tools say that they cannot write, and take away what they began
 	if [ ! -t 2 ]; then
 		sed -i '/tasks faster than the default/d; /tasks has been timed$/d' "$work/messages" # the report has it
 		tell_messages
