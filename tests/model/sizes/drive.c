@@ -24,7 +24,7 @@ const char *M(error)(void);
 
 const struct tool tool; /* the library's main() is not linked */
 
-enum { INPUTS_MAX = 32, OUTPUTS_MAX = 64, AXES_MAX = 16, EACH = 8 /* a run of so many that went well is compared */ };
+enum { INPUTS_MAX = 32, OUTPUTS_MAX = 64, AXES_MAX = 16, EACH = 16 /* a run of so many that went well is compared */ };
 
 struct given {
 	struct hone_value v;
