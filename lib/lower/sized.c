@@ -24,7 +24,8 @@ struct group {
 	int64_t scale; /* sizes are about so many times larger, so that none of the group is 1 */
 	struct sized_for sizes;
 	poly_var symbol[LOOP_PARAMS_MAX];
-	int64_t least[LOOP_PARAMS_MAX]; /* value of each symbol with which the group has a result with elements; 0: not known */
+	poly stands_for[LOOP_PARAMS_MAX]; /* the branch that is meant where the symbol occurs; POLY_UNKNOWN: itself */
+	int64_t least[LOOP_PARAMS_MAX];   /* value of each symbol with which the group has a result with elements; 0: not known */
 	const char *why;
 };
 
@@ -71,6 +72,21 @@ static int by_name(const void *x, const void *y, void *P)
 	return strcmp(sym_str(poly_var_name(P, *(const poly_var *)x)), sym_str(poly_var_name(P, *(const poly_var *)y)));
 }
 
+/* Symbols that occur only in a branch stand for it. d: n more sizes. */
+static void replace_branches(struct group *g, int n, dim *d)
+{
+	VEC(poly *) all = {0};
+
+	for (int i = 0; i < n; i++)
+		vec_push(&all, &d[i]);
+	for (size_t i = 0; i < g->v.n; i++)
+		for (int k = 0; k < val(g->m, g->v.a[i])->type.rank; k++)
+			vec_push(&all, &g->dims.a[i][k]);
+	for (int k = 0; k < g->n; k++)
+		g->stands_for[k] = sized_stand(g->m->dims, (int)all.n, all.a, g->symbol[k]);
+	vec_free(&all);
+}
+
 /* What is known where the result has elements. A group of several may have one with elements and one without. */
 static void settle_dims(struct group *g, const struct graph *body)
 {
@@ -81,6 +97,7 @@ static void settle_dims(struct group *g, const struct graph *body)
 		sized_settle(g->m->dims, val(g->m, g->v.a[i])->type.rank, g->dims.a[i], t->rank, t->dims);
 	if (t)
 		sized_settle(g->m->dims, t->rank, d, t->rank, t->dims);
+	replace_branches(g, t ? t->rank : 0, d);
 	for (int i = 0; t && i < t->rank; i++)
 		for (int k = 0; k < g->n; k++) {
 			int64_t least = sized_least(g->m->dims, d[i], g->symbol[k]);
@@ -140,12 +157,20 @@ static bool counts_images(const struct group *g, poly_var symbol)
 	return true;
 }
 
+static void range_of(const struct group *g, int k, int64_t *lo, int64_t *hi)
+{
+	if (g->stands_for[k] != POLY_UNKNOWN)
+		poly_range(g->m->dims, g->stands_for[k], lo, hi);
+	else
+		poly_var_range(g->m->dims, g->symbol[k], lo, hi);
+}
+
 /* Values that symbol k may have: from *lo to *hi by the step that is returned. */
 static int64_t values_of(const struct group *g, int k, int64_t *lo, int64_t *hi)
 {
 	int64_t step = poly_var_divisor(g->m->dims, g->symbol[k]);
 
-	poly_var_range(g->m->dims, g->symbol[k], lo, hi);
+	range_of(g, k, lo, hi);
 	*lo = *lo < g->least[k] ? g->least[k] : *lo;
 	*lo = *lo < 0 ? 0 : (*lo + step - 1) / step * step;
 	*hi = *hi == POLY_INF ? INT64_MAX : *hi / step * step;
@@ -340,7 +365,7 @@ static struct loop_prog *unify(const struct group *g, int n, struct loop_prog *c
 
 	for (int k = 0; k < g->n; k++) {
 		int64_t lo, hi;
-		poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
+		range_of(g, k, &lo, &hi);
 		lo = lo < g->least[k] ? g->least[k] : lo;
 		prog_param(q, poly_var_name(g->m->dims, g->symbol[k]), lo < 0 ? 0 : lo, hi, poly_var_divisor(g->m->dims, g->symbol[k]));
 	}
@@ -580,6 +605,8 @@ static void lower_points(struct group *g, node_id n, const struct target *t, con
 		*why = join(g, n, t, POINTS + 1, p, at, s);
 	if (*why && p[0]) /* guards that only odd sizes need do no harm to even ones */
 		*why = join(g, n, t, POINTS, p, at, s);
+	for (int k = 0; k < g->n; k++)
+		s->arg[k] = g->stands_for[k] != POLY_UNKNOWN ? g->stands_for[k] : poly_of(g->m->dims, g->symbol[k]);
 	if (s->low.prog) {
 		s->low.cval = arena_copy(&s->low.prog->arena, s->low.cval, (size_t)s->low.nconst * sizeof *s->low.cval);
 		s->usual = p[USUAL];

@@ -87,6 +87,59 @@ void sized_settle(struct polys *P, int n, poly *e, int nresult, const dim *resul
 	}
 }
 
+/* The outermost branch in e that depends on the symbol; 0: there is none. */
+static uint32_t branch_of(struct polys *P, poly e, poly_var symbol)
+{
+	uint32_t found = 0;
+	const uint32_t *atom;
+
+	for (int i = 0, n; i < poly_nterms(P, e) && !found; i++) {
+		poly_term(P, e, i, &n, &atom);
+		for (int k = 0; k < n && !found; k++) {
+			struct poly_atom a = *poly_atom(P, atom[k]);
+			if (a.kind == POLY_FLOOR)
+				found = branch_of(P, a.a, symbol);
+			else if (a.kind != POLY_VAR && (poly_uses(P, a.a, symbol) || poly_uses(P, a.b, symbol)))
+				found = atom[k];
+		}
+	}
+	return found;
+}
+
+/* Is it a value that the symbol may have, whatever the symbol is? */
+static bool may_stand(struct polys *P, poly branch, poly_var symbol)
+{
+	int64_t lo, hi, least, most;
+
+	poly_range(P, branch, &least, &most);
+	poly_var_range(P, symbol, &lo, &hi);
+	for (poly_var v = 1; v <= poly_nvars(P); v++)
+		if (v != symbol && poly_uses(P, branch, v))
+			return false;
+	return poly_var_divisor(P, symbol) == 1 && least >= lo && most <= hi;
+}
+
+poly sized_stand(struct polys *P, int n, poly *const *e, poly_var symbol)
+{
+	uint32_t id = 0;
+	poly one = poly_const(P, 1), branch;
+
+	for (int i = 0; i < n && !id; i++)
+		id = branch_of(P, *e[i], symbol);
+	if (!id)
+		return POLY_UNKNOWN;
+	branch = poly_atom(P, id)->kind == POLY_MIN ? poly_min(P, poly_atom(P, id)->a, poly_atom(P, id)->b)
+						    : poly_max(P, poly_atom(P, id)->a, poly_atom(P, id)->b);
+	for (int i = 0; i < n; i++)
+		if (poly_uses(P, with_atom(P, *e[i], id, one), symbol))
+			return POLY_UNKNOWN;
+	if (!may_stand(P, branch, symbol))
+		return POLY_UNKNOWN;
+	for (int i = 0; i < n; i++)
+		*e[i] = with_atom(P, *e[i], id, poly_of(P, symbol));
+	return branch;
+}
+
 /* Can e be 1 or more where the symbol, whose highest value hi[symbol] is, is at most `most`? */
 static bool positive(struct polys *P, poly e, poly_var symbol, int64_t most, const int64_t *lo, int64_t *hi)
 {

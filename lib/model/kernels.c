@@ -18,7 +18,7 @@ static struct sized lower_call(struct model *M, node_id n, const struct target *
 
 	if (node_varies(M->m, node(M->m, n)))
 		return lower_sized(M->m, n, t, sizes, algo, why);
-	return (struct sized){images > 1 ? image_lower(M->m, n, images, t, algo, why, M->lower) : M->lower(M->m, n, t, algo, why), NULL};
+	return (struct sized){.low = images > 1 ? image_lower(M->m, n, images, t, algo, why, M->lower) : M->lower(M->m, n, t, algo, why)};
 }
 
 /* Lowers a group that has been lowered before: it can be. */
@@ -236,17 +236,6 @@ static const char *kernel_add(struct model *M, node_id n, const struct target *t
 	return NULL;
 }
 
-/* The symbols that a program takes. */
-static poly_var *find_params(struct module *m, const struct loop_prog *p)
-{
-	poly_var *v = ARENA_ARRAY(&m->arena, poly_var, p->params.n + 1);
-
-	for (size_t i = 0; i < p->params.n; i++)
-		if (!(v[i] = poly_var_find(m->dims, p->params.a[i].name)))
-			BUG("no symbol %s", sym_str(p->params.a[i].name));
-	return v;
-}
-
 /* The call of the group's kernel, a new one or an equal one that is there. s: the group, lowered for sizes; it is spent. False, and why: there
  * is none. */
 static bool make_call(struct model *M, node_id n, const struct target *t, const struct given_traces *traces, struct sized_for sizes,
@@ -262,7 +251,11 @@ static bool make_call(struct model *M, node_id n, const struct target *t, const 
 	s = follow_trace(M, n, t, &k, s);
 	k.prog = s.low.prog;
 	k.prog->threads = M->threads;
-	*c = (struct call){.node = n, .nconst = s.low.nconst, .nparam = (int)k.prog->params.n, .param = find_params(m, k.prog)};
+	*c = (struct call){.node = n,
+			   .nconst = s.low.nconst,
+			   .nparam = (int)k.prog->params.n,
+			   .param = ARENA_ARRAY(&m->arena, poly, k.prog->params.n + 1)};
+	memcpy(c->param, s.arg, k.prog->params.n * sizeof *c->param);
 	c->cval = arena_copy(&m->arena, s.low.cval, (size_t)c->nconst * sizeof *c->cval);
 	c->kernel = kernel_find(M, k.digest, k.given);
 	if (c->kernel != UINT32_MAX)

@@ -33,7 +33,7 @@ struct call {
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
 	int nparam;
-	poly_var *param;  /* parameter number i of the kernel is this symbol of the module */
+	poly *param;      /* parameter number i of the kernel is this size: a symbol of the module, or a branch */
 	struct call *one; /* instead of this, with another kernel, in runs in which symbol `only` is 1; NULL: there is none */
 	poly_var only;
 	bool settled;           /* of a native view: a run knows the sizes of its result before */

@@ -36,7 +36,7 @@ static int rows_param(const struct model *M, const struct call *c)
 		val_id v = k < n->nout ? n->out[k] : n->in[k - n->nout];
 		poly_var rows = v ? rows_of(M->m, v) : 0;
 		for (int i = 0; i < c->nparam && rows; i++)
-			if (c->param[i] == rows && may_be_one(M->m->dims, rows))
+			if (poly_is_var(M->m->dims, c->param[i]) == rows && may_be_one(M->m->dims, rows))
 				return i;
 	}
 	return -1;
@@ -100,7 +100,7 @@ void version_add(struct model *M, const struct target *t, const struct given_tra
 	if (rows < 0)
 		return;
 	double many = cycles(M, c, -1, NULL), single = cycles(M, c, rows, &usual);
-	struct sized_for sizes = {.some = M->kernels.a[c->kernel].sizes.some, .one = c->param[rows]};
+	struct sized_for sizes = {.some = M->kernels.a[c->kernel].sizes.some, .one = poly_is_var(M->m->dims, c->param[rows])};
 	if (!pays(many / (double)usual, single))
 		return;
 	struct samples want = layouts(M->kernels.a[c->kernel].trace, &M->m->arena);
@@ -109,7 +109,7 @@ void version_add(struct model *M, const struct target *t, const struct given_tra
 	if (!made)
 		return;
 	if (pays(cycles(M, &one, -1, NULL), single)) {
-		c->only = c->param[rows];
+		c->only = poly_is_var(M->m->dims, c->param[rows]);
 		c->one = arena_copy(&M->m->arena, &one, sizeof one);
 		return;
 	}

@@ -6,29 +6,40 @@
 
 /* ---- polynomials ---- */
 
-/* e, of P. symbol: the module's symbol by variable of P; NULL: they are those. */
-static void put_poly(FILE *f, const struct polys *P, poly e, const poly_var *symbol);
+/* What variables are: sizes of the module, whose symbols are in P. */
+struct meaning {
+	const struct polys *P;
+	poly *is; /* by variable */
+};
 
-static void put_atom(FILE *f, const struct polys *P, uint32_t id, const poly_var *symbol)
+/* e, of P. of: what variables of P are; NULL: symbols of the module. */
+static void put_poly(FILE *f, const struct polys *P, poly e, const struct meaning *of);
+
+static void put_atom(FILE *f, const struct polys *P, uint32_t id, const struct meaning *of)
 {
 	const struct poly_atom *x = poly_atom(P, id);
 
 	switch (x->kind) {
-	case POLY_VAR: fprintf(f, "m->size[%" PRIu32 "]", symbol ? symbol[x->var] : x->var); return;
+	case POLY_VAR:
+		if (of)
+			put_poly(f, of->P, of->is[x->var], NULL);
+		else
+			fprintf(f, "m->size[%" PRIu32 "]", x->var);
+		return;
 	case POLY_FLOOR: fprintf(f, "size_floor("); break;
 	case POLY_MIN: fprintf(f, "size_least("); break;
 	case POLY_MAX: fprintf(f, "size_most("); break;
 	}
-	put_poly(f, P, x->a, symbol);
+	put_poly(f, P, x->a, of);
 	fprintf(f, ", ");
 	if (x->kind == POLY_FLOOR)
 		fprintf(f, "%" PRId64, x->c);
 	else
-		put_poly(f, P, x->b, symbol);
+		put_poly(f, P, x->b, of);
 	fprintf(f, ")");
 }
 
-static void put_term(FILE *f, const struct polys *P, poly e, int i, const poly_var *symbol)
+static void put_term(FILE *f, const struct polys *P, poly e, int i, const struct meaning *of)
 {
 	const uint32_t *atom;
 	int n;
@@ -41,12 +52,12 @@ static void put_term(FILE *f, const struct polys *P, poly e, int i, const poly_v
 		fprintf(f, "%" PRId64, coef);
 	for (int k = 0; k < n; k++) {
 		fprintf(f, k || !plain ? ", " : "");
-		put_atom(f, P, atom[k], symbol);
+		put_atom(f, P, atom[k], of);
 		fprintf(f, k || !plain ? ")" : "");
 	}
 }
 
-static void put_poly(FILE *f, const struct polys *P, poly e, const poly_var *symbol)
+static void put_poly(FILE *f, const struct polys *P, poly e, const struct meaning *of)
 {
 	int n = poly_nterms(P, e);
 
@@ -54,7 +65,7 @@ static void put_poly(FILE *f, const struct polys *P, poly e, const poly_var *sym
 		fprintf(f, "size_plus(&large, ");
 	for (int i = 0; i < n; i++) {
 		fprintf(f, i ? ", " : "");
-		put_term(f, P, e, i, symbol);
+		put_term(f, P, e, i, of);
 		fprintf(f, i ? ")" : "");
 	}
 	if (!n)
@@ -139,15 +150,15 @@ void put_sizes_of_call(struct emission *e, FILE *f, uint32_t c) { put_facts(e, f
 
 /* ---- kernels ---- */
 
-/* The module's symbols by variable of the kernel's program. */
-static poly_var *symbols_of(struct emission *e, const struct call *x)
+/* What the variables of the kernel's program are in the call. */
+static struct meaning meaning_of(struct emission *e, const struct call *x)
 {
 	struct loop_prog *p = e->M->kernels.a[x->kernel].prog;
-	poly_var *symbol = ARENA_ARRAY(&e->M->m->arena, poly_var, poly_nvars(p->P) + 1);
+	struct meaning of = {e->M->m->dims, ARENA_ARRAY(&e->M->m->arena, poly, poly_nvars(p->P) + 1)};
 
 	for (int i = 0; i < x->nparam; i++)
-		symbol[p->params.a[i].var] = x->param[i];
-	return symbol;
+		of.is[p->params.a[i].var] = x->param[i];
+	return of;
 }
 
 /* Opens what is done if a result has elements. */
@@ -193,7 +204,7 @@ static void put_same(struct emission *e, FILE *f, uint32_t c)
 }
 
 /* An index that is data has no element to name on an axis of size 0. */
-static void put_indexed(FILE *f, struct loop_prog *p, uint32_t c, const poly_var *symbol)
+static void put_indexed(FILE *f, struct loop_prog *p, uint32_t c, const struct meaning *of)
 {
 	for (ex_id i = 1; i < p->exs.n; i++) {
 		const struct ex *x = lex(p, i), *index = x->kind == EX_READ && x->dyn_dim >= 0 ? lex(p, x->a[0]) : NULL;
@@ -202,11 +213,11 @@ static void put_indexed(FILE *f, struct loop_prog *p, uint32_t c, const poly_var
 		if (lo >= 1)
 			continue;
 		fprintf(f, "\tif (");
-		put_poly(f, p->P, buf_dim(p, x->buf, x->dyn_dim), symbol);
+		put_poly(f, p->P, buf_dim(p, x->buf, x->dyn_dim), of);
 		fprintf(f, " < 1");
 		for (int d = 0; index->kind == EX_READ && d < lbuf(p, index->buf)->rank; d++) {
 			fprintf(f, " && ");
-			put_poly(f, p->P, buf_dim(p, index->buf, d), symbol);
+			put_poly(f, p->P, buf_dim(p, index->buf, d), of);
 			fprintf(f, " > 0");
 		}
 		fprintf(f, ")\n\t\treturn index_outside(%" PRIu32 ");\n", c);
@@ -234,25 +245,38 @@ void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 void put_sized_checks(struct emission *e, FILE *f, uint32_t c, const struct call *x)
 {
 	struct kernel *k = &e->M->kernels.a[x->kernel];
-	const poly_var *symbol = symbols_of(e, x);
+	struct meaning of = meaning_of(e, x);
 
 	for (size_t i = 0; i < k->least.n; i++) {
 		fprintf(f, "\tif (");
-		put_poly(f, k->prog->P, k->least.a[i], symbol);
+		put_poly(f, k->prog->P, k->least.a[i], &of);
 		fprintf(f, " < 0)\n\t\treturn size_refuse(%" PRIu32 ");\n", c);
 	}
-	put_indexed(f, k->prog, c, symbol);
+	put_indexed(f, k->prog, c, &of);
 	if (call_workspace_varies(e->M, x)) {
 		fprintf(f, "\tif (size_work(%" PRIu32 ", m, ", c);
-		put_poly(f, k->prog->P, k->prog->workspace_of, symbol);
+		put_poly(f, k->prog->P, k->prog->workspace_of, &of);
 		fprintf(f, ", &large))\n\t\treturn -1;\n");
 	}
 }
 
-void put_sized_params(FILE *f, const struct call *x)
+void put_sized_params(struct emission *e, FILE *f, const struct call *x)
 {
 	fprintf(f, "(const long[]){");
-	for (int i = 0; i < x->nparam; i++)
-		fprintf(f, "m->size[%" PRIu32 "], ", x->param[i]);
+	for (int i = 0; i < x->nparam; i++) {
+		put_poly(f, e->M->m->dims, x->param[i], NULL);
+		fprintf(f, ", ");
+	}
 	fprintf(f, "}, ");
+}
+
+void put_params_below(struct emission *e, FILE *f, const struct call *x, int least)
+{
+	fprintf(f, "\tint large = 0;\n\t(void)large;\n\tif (0");
+	for (int i = 0; i < x->nparam; i++) {
+		fprintf(f, " || ");
+		put_poly(f, e->M->m->dims, x->param[i], NULL);
+		fprintf(f, " < %d", least);
+	}
+	fprintf(f, ")");
 }

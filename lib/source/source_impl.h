@@ -41,7 +41,9 @@ void put_sized_open(struct emission *e, FILE *f, uint32_t c);
 void put_sized_checks(struct emission *e, FILE *f, uint32_t c, const struct call *x);
 /* Call c, a view whose sizes are known. */
 void put_view(struct emission *e, FILE *f, uint32_t c);
-void put_sized_params(FILE *f, const struct call *x);
+void put_sized_params(struct emission *e, FILE *f, const struct call *x);
+/* A condition: a parameter is less than that. `large` is declared before it. */
+void put_params_below(struct emission *e, FILE *f, const struct call *x, int least);
 
 /* ---- append.c ---- */
 void put_append_tables(struct emission *e, FILE *f);

@@ -68,7 +68,7 @@ static void put_kernel(struct emission *e, FILE *f, uint32_t c, const struct cal
 		fprintf(f, constant[i] < 0 ? "NULL, " : "W(%" PRId64 "), ", constant[i]);
 	put_results(e, f, x);
 	if (x->nparam)
-		put_sized_params(f, x);
+		put_sized_params(e, f, x);
 	if (call_workspace_varies(e->M, x))
 		fprintf(f, "m->work");
 	else if (call_workspace_bytes(e->M, x))
@@ -104,16 +104,15 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 		return;
 	}
 	if (x->otherwise) {
-		fprintf(f, "\tif (0");
-		for (int i = 0; i < x->nparam; i++)
-			fprintf(f, " || m->size[%" PRIu32 "] < 1", x->param[i]);
-		fprintf(f, ") {\n");
+		fprintf(f, "\t{\n");
+		put_params_below(e, f, x, 1);
+		fprintf(f, " {\n");
 		put_native_call(e, f, c, x->otherwise);
 		fprintf(f, "\t} else");
 	}
 	put_sized_open(e, f, c);
 	put_sized_kernel(e, f, c);
-	fprintf(f, "\t}\n\t}\n");
+	fprintf(f, "\t}\n\t}\n%s", x->otherwise ? "\t}\n" : "");
 }
 
 void put_value(struct emission *e, FILE *f, val_id v)

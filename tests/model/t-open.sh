@@ -257,4 +257,27 @@ done
 run-dev joined.so --set b=1,h=48,w=8 -o y.npz 2>err
 [ $? = 65 ] && grep -q 'step .*: axis 2 is of size 2, not 1$' err
 ok $? "and refuses others: 65"
+
+# A slice to 40 rows at most, which then are all that kernels know.
+cat >most.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+const zero = i64[1] [0]
+const most = i64[1] [40]
+graph main {
+  input x: f32[n,32]
+  input w: f32[32,48]
+  c = Slice(x, @zero, @most)
+  y = MatMul(c, w)
+  t = Softmax(y) {axis=-1}
+  output t = t
+}
+END
+ge-load most.txt | ge-shape | ge-fuse | ge-layout -o most.g && ge-plan -q --no-fallback most.g -o plan.g && ge-emit -q plan.g -o most && [ -s most.so ]
+ok $? "rows up to 40 have kernels"
+for set in n=0 n=1 n=39 n=40 n=41 n=200; do
+	run-dev most.so --set $set -o y.npz && run-ref most.g --set $set -o r.npz && equal y.npz r.npz
+	ok $? "$set: the evaluator's numbers"
+done
 done_testing
