@@ -10,7 +10,7 @@ TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int6
          "u8": np.uint8, "bool": np.bool_}
 
 
-ABI = 6  # that of the structures below, lib/runner/model_abi.h
+ABI = 7  # that of the structures below, lib/runner/model_abi.h
 
 
 class Tensor(c.Structure):

@@ -27,11 +27,28 @@ static int64_t gather_product(const int64_t *dims, int from, int to)
 	return c;
 }
 
+static inline void gather_each(char *y, const char *x, const int64_t *from, int64_t count, size_t run)
+{
+	for (int64_t i = 0; i < count; i++)
+		memcpy(y + (size_t)i * run, x + (size_t)from[i] * run, run);
+}
+
+/* Runs of so many bytes: number from[i] of x is number i of y. */
+static void gather_runs(char *y, const char *x, const int64_t *from, int64_t count, size_t run)
+{
+	switch (run) {
+	case 1: gather_each(y, x, from, count, 1); break;
+	case 4: gather_each(y, x, from, count, 4); break;
+	case 8: gather_each(y, x, from, count, 8); break;
+	default: gather_each(y, x, from, count, run);
+	}
+}
+
 NATIVE const char *native_Gather(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0], *ix = &n->in[1];
 	int axis = native_axis(native_int(n, "axis"), x->rank), rank = 0;
-	int64_t dims[2 * NATIVE_RANK_MAX], count = native_count(ix), extent, outer, at;
+	int64_t dims[2 * NATIVE_RANK_MAX], count = native_count(ix), extent, outer, *from;
 	size_t size = native_size(x->type), run;
 	char *y;
 
@@ -50,14 +67,13 @@ NATIVE const char *native_Gather(struct native *n)
 	extent = x->dims[axis];
 	outer = gather_product(x->dims, 0, axis);
 	run = (size_t)gather_product(x->dims, axis + 1, x->rank) * size;
+	if (!(from = n->scratch(n, sizeof *from * (size_t)count)))
+		return native_no_room(n);
 	for (int64_t i = 0; i < count; i++)
-		if (gather_index(ix, i, extent) < 0)
+		if ((from[i] = gather_index(ix, i, extent)) < 0)
 			return gather_outside(n, i, extent);
 	for (int64_t p = 0; run && p < outer; p++)
-		for (int64_t i = 0; i < count; i++, y += run) {
-			at = gather_index(ix, i, extent);
-			memcpy(y, (const char *)x->data + (size_t)(p * extent + at) * run, run);
-		}
+		gather_runs(y + (size_t)(p * count) * run, (const char *)x->data + (size_t)(p * extent) * run, from, count, run);
 	return NULL;
 }
 
