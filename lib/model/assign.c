@@ -10,7 +10,7 @@ enum {
 	PAGE = 4096,
 	APART = 512,                /* bytes between where two blocks of one call begin in their pages, if there is room; */
 	APART_MIN = 64,             /* else half as many, and so on down to this */
-	STEPS_MAX = 50000000,       /* a search ends when it has looked at so many blocks */
+	STEPS_MAX = 50000000,       /* a search ends when placing each order anew would have looked at so many blocks */
 	ENOUGH = 500,               /* or when the arena is at most 1/ENOUGH larger than the bound */
 	SIDE_BY_SIDE_MAX = 1 << 24, /* pairs of blocks alive at the same time; if there are more, no gaps are looked for */
 };
@@ -23,7 +23,7 @@ struct assign {
 	bool *placed;
 	uint32_t *near; /* scratch: placed neighbours by offset */
 	int64_t *met;   /* scratch: offsets of those that begin elsewhere in their page */
-	int64_t steps;  /* left */
+	int64_t looked; /* at so many blocks */
 };
 
 static bool one_call(const struct block *x, const struct block *y)
@@ -156,7 +156,7 @@ static size_t neighbours(struct assign *a, uint32_t i)
 			a->near[at] = a->near[at - 1];
 		a->near[at] = q;
 	}
-	a->steps -= 1 + (a->start[i + 1] - a->start[i]) + (int64_t)n * 2;
+	a->looked += 1 + (a->start[i + 1] - a->start[i]) + (int64_t)n * 2;
 	return n;
 }
 
@@ -186,23 +186,6 @@ struct tops {
 	int64_t values, all;
 };
 
-static struct tops place_all(struct assign *a, const uint32_t *order, size_t n)
-{
-	struct tops t = {0, 0};
-
-	for (size_t i = 0; i < n; i++)
-		a->placed[order[i]] = false;
-	for (size_t i = 0; i < n; i++) {
-		const struct block *b = &a->b[order[i]];
-		put(a, order[i]);
-		int64_t end = b->offset + b->bytes;
-		t.all = end > t.all ? end : t.all;
-		if (!b->workspace)
-			t.values = end > t.values ? end : t.values;
-	}
-	return t;
-}
-
 /* The goal of a search: first that the values end no higher than goal.values, then that the arena is no larger than goal.all. */
 static bool reached(struct tops t, struct tops goal) { return t.values <= goal.values && t.all <= goal.all; }
 
@@ -211,6 +194,27 @@ static bool higher(struct tops x, struct tops y, struct tops goal)
 	int64_t over_x = x.values > goal.values ? x.values : 0, over_y = y.values > goal.values ? y.values : 0;
 
 	return over_x != over_y ? over_x > over_y : x.all > y.all;
+}
+
+/* Places the blocks of an order from place `first` on; those before it stay. top: where it ends behind each place. What is higher than
+ * `most` (NULL: nothing) is given up as soon as it is: behind a place it only grows. */
+static struct tops place_from(struct assign *a, const uint32_t *order, size_t n, size_t first, struct tops *top, const struct tops *most,
+			      struct tops goal)
+{
+	struct tops t = first ? top[first - 1] : (struct tops){0, 0};
+
+	for (size_t i = first; i < n; i++)
+		a->placed[order[i]] = false;
+	for (size_t i = first; i < n && !(most && higher(t, *most, goal)); i++) {
+		const struct block *b = &a->b[order[i]];
+		put(a, order[i]);
+		int64_t end = b->offset + b->bytes;
+		t.all = end > t.all ? end : t.all;
+		if (!b->workspace)
+			t.values = end > t.values ? end : t.values;
+		top[i] = t;
+	}
+	return t;
 }
 
 /* ---- the order ---- */
@@ -265,7 +269,8 @@ static void sort_order(const struct assign *a, uint32_t *order, size_t n, int ki
 	free(k);
 }
 
-static void move_to(uint32_t *order, size_t from, size_t to)
+/* Returns the first place that is another. */
+static size_t move_to(uint32_t *order, size_t from, size_t to)
 {
 	uint32_t x = order[from];
 
@@ -274,10 +279,12 @@ static void move_to(uint32_t *order, size_t from, size_t to)
 	else
 		memmove(order + from, order + from + 1, (to - from) * sizeof *order);
 	order[to] = x;
+	return from < to ? from : to;
 }
 
-/* One small change of the order: a block at the top of the arena moves to an earlier place in it, or any block to any place. */
-static void vary(const struct assign *a, uint32_t *order, size_t n, struct tops t, struct tops goal, struct rng *r)
+/* One small change of the order: a block at the top of the arena moves to an earlier place in it, or any block to any place. Returns the
+ * first place that is another. */
+static size_t vary(const struct assign *a, uint32_t *order, size_t n, struct tops t, struct tops goal, struct rng *r)
 {
 	size_t from = (size_t)rng_range(r, 0, (int64_t)n - 1);
 	int64_t top = t.values > goal.values ? t.values : t.all;
@@ -285,60 +292,111 @@ static void vary(const struct assign *a, uint32_t *order, size_t n, struct tops 
 	if (rng_range(r, 0, 3))
 		for (size_t i = 0; i < n; i++) {
 			size_t k = (from + i) % n;
-			if (a->b[order[k]].offset + a->b[order[k]].bytes == top) {
-				move_to(order, k, k ? (size_t)rng_range(r, 0, (int64_t)k - 1) : 0);
-				return;
-			}
+			if (a->b[order[k]].offset + a->b[order[k]].bytes == top)
+				return move_to(order, k, k ? (size_t)rng_range(r, 0, (int64_t)k - 1) : 0);
 		}
-	move_to(order, from, (size_t)rng_range(r, 0, (int64_t)n - 1));
+	return move_to(order, from, (size_t)rng_range(r, 0, (int64_t)n - 1));
+}
+
+/* An order, where it puts the blocks, and where it ends behind each of its places. */
+struct placement {
+	uint32_t *order;
+	int64_t *offset; /* of the block at each place */
+	struct tops *top, tops;
+};
+
+static void placement_init(struct placement *p, size_t n)
+{
+	p->order = xcalloc(n + 1, sizeof *p->order);
+	p->offset = xcalloc(n + 1, sizeof *p->offset);
+	p->top = xcalloc(n + 1, sizeof *p->top);
+}
+
+static void placement_free(struct placement *p)
+{
+	free(p->order);
+	free(p->offset);
+	free(p->top);
+}
+
+static void placement_copy(struct placement *to, const struct placement *from, size_t first, size_t n)
+{
+	memcpy(to->order + first, from->order + first, (n - first) * sizeof *to->order);
+	memcpy(to->top + first, from->top + first, (n - first) * sizeof *to->top);
+}
+
+/* The blocks lie as p has it, from place `first` on. */
+static void placement_read(struct placement *p, const struct assign *a, size_t first, size_t n)
+{
+	for (size_t i = first; i < n; i++)
+		p->offset[i] = a->b[p->order[i]].offset;
+}
+
+static void placement_write(const struct placement *p, struct assign *a, size_t first, size_t n)
+{
+	for (size_t i = first; i < n; i++) {
+		a->b[p->order[i]].offset = p->offset[i];
+		a->placed[p->order[i]] = true;
+	}
 }
 
 /* Improves the order; the blocks are left where it puts them. */
 static struct tops search(struct assign *a, uint32_t *order, size_t n, struct tops goal)
 {
-	uint32_t *next = xcalloc(n + 1, sizeof *next), *best = xcalloc(n + 1, sizeof *best);
-	struct tops now = place_all(a, order, n), least = now;
+	struct placement now, next;
+	struct tops least;
 	struct rng r = {1};
+	int64_t steps = STEPS_MAX, round;
 
-	memcpy(best, order, n * sizeof *best);
-	a->steps = STEPS_MAX;
-	while (n > 1 && !reached(least, goal) && a->steps > 0) {
-		memcpy(next, order, n * sizeof *next);
-		vary(a, next, n, now, goal, &r);
-		struct tops t = place_all(a, next, n);
-		if (higher(t, now, goal)) {
-			place_all(a, order, n); /* as before */
+	placement_init(&now, n);
+	placement_init(&next, n);
+	memcpy(now.order, order, n * sizeof *order);
+	memcpy(next.order, order, n * sizeof *order);
+	a->looked = 0;
+	least = now.tops = place_from(a, now.order, n, 0, now.top, NULL, goal);
+	round = a->looked; /* the same for every order */
+	placement_read(&now, a, 0, n);
+	memcpy(next.top, now.top, n * sizeof *next.top);
+	while (n > 1 && !reached(least, goal) && steps > 0) {
+		size_t first = vary(a, next.order, n, now.tops, goal, &r);
+		next.tops = place_from(a, next.order, n, first, next.top, &now.tops, goal);
+		steps -= round;
+		if (higher(next.tops, now.tops, goal)) { /* as before */
+			placement_copy(&next, &now, first, n);
+			placement_write(&now, a, first, n);
+			steps -= round;
 			continue;
 		}
-		now = t;
-		memcpy(order, next, n * sizeof *order);
-		if (higher(least, now, goal)) {
-			least = now;
-			memcpy(best, order, n * sizeof *best);
+		placement_copy(&now, &next, first, n);
+		placement_read(&now, a, first, n);
+		now.tops = next.tops;
+		if (higher(least, now.tops, goal)) {
+			least = now.tops;
+			memcpy(order, now.order, n * sizeof *order);
 		}
 	}
-	memcpy(order, best, n * sizeof *order);
-	place_all(a, order, n);
-	free(next);
-	free(best);
+	place_from(a, order, n, 0, now.top, NULL, goal);
+	placement_free(&now);
+	placement_free(&next);
 	return least;
 }
 
 /* The best of the first orders. */
 static void first_order(struct assign *a, uint32_t *order, size_t n, struct tops goal)
 {
-	struct tops least = {INT64_MAX, INT64_MAX};
+	struct tops least = {INT64_MAX, INT64_MAX}, *top = xcalloc(n + 1, sizeof *top);
 	int best = 0;
 
 	for (int kind = 0; kind < ORDERS && !reached(least, goal); kind++) {
 		sort_order(a, order, n, kind);
-		struct tops t = place_all(a, order, n);
+		struct tops t = place_from(a, order, n, 0, top, NULL, goal);
 		if (higher(least, t, goal)) {
 			least = t;
 			best = kind;
 		}
 	}
 	sort_order(a, order, n, best);
+	free(top);
 }
 
 /* All blocks one behind the other, without sharing: for graphs in which so many are alive at once that looking for gaps takes too long. */
