@@ -99,6 +99,7 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 	if (!why)
 		return NULL;
 	warn("%s: the default trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
+	k->plain = arena_printf(&m->arena, "plain loops: %s", why);
 	k->trace = strcmp(k->prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k->prog->algo) : "";
 	struct sized fresh = lower_again(M, n, t, k->sizes, k->prog->algo);
 	sized_free(s);

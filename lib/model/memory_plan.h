@@ -13,6 +13,8 @@
 #define PLAN_VALUES  "plan.values"  /* bytes up to the end of the last value; the rest is for workspaces alone */
 #define PLAN_BOUND   "plan.bound"   /* the most bytes of values alive at one time */
 #define PLAN_THREADS "plan.threads" /* what it was planned for; not there: 1 */
+/* Of open sizes: numbers of steps, "kernels=9 open=8 one=2 plain=0 native=3 slow=0 flow=0", as struct step_counts has them. */
+#define PLAN_STEPS "plan.steps"
 enum { THREADS_MAX = 256 };
 
 struct memory_plan {
@@ -37,6 +39,8 @@ void memory_plan_free(struct memory_plan *p);
  * behind everything else. memory_check is next. */
 void memory_plan_read(struct model *M);
 int64_t call_workspace(struct model *M, uint32_t call); /* then: offset in the arena */
+/* What runs the steps of a planned module of open sizes. False: it is none. */
+bool plan_steps(struct module *m, struct step_counts *s);
 /* Bytes of the arena planned in a module; -1: it is not planned. */
 int64_t plan_bytes(struct module *m);
 int plan_threads(struct module *m);

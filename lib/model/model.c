@@ -55,6 +55,22 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	return M;
 }
 
+struct step_counts model_steps(const struct model *M)
+{
+	struct step_counts n = {.native = M->nnative, .slow = M->nopaque, .flow = M->ncontrol};
+
+	for (uint32_t i = 0; i < M->calls.n; i++) {
+		const struct call *c = &M->calls.a[i];
+		if (!call_has_kernel(c))
+			continue;
+		n.kernels++;
+		n.open += c->nparam > 0;
+		n.one += c->one != NULL;
+		n.plain += M->kernels.a[c->kernel].plain != NULL;
+	}
+	return n;
+}
+
 void model_free(struct model *M)
 {
 	for (size_t i = 0; i < M->kernels.n; i++) {

@@ -14,6 +14,7 @@ struct kernel {
 	struct digest digest;   /* of the stages by the algorithm that the lowering thinks best, before any primitive */
 	const char *given;      /* the trace attribute, NULL: the default schedule */
 	const char *trace;      /* what was applied */
+	const char *plain;      /* it is in plain loops, or has a part of the default schedule: which, and why; NULL: all of it applies */
 	struct sized_for sizes; /* that it is for */
 	VEC(poly) least;        /* of prog, in its parameters: for sizes that make one of these negative it is not made */
 };
@@ -154,6 +155,16 @@ static inline struct section *value_section(const struct model *M, val_id v)
 	graph_id g = val(M->m, v)->graph;
 	return g && M->section_of[g] ? &M->sections.a[M->section_of[g] - 1] : NULL;
 }
+
+/* Numbers of steps, by what runs them. */
+struct step_counts {
+	uint32_t kernels, /* of these: */
+		open,     /* whose sizes a run gives, of these: */
+		one,      /* with another kernel where a size is 1 */
+		plain;    /* to which the default schedule does not apply */
+	uint32_t native, slow, flow;
+};
+struct step_counts model_steps(const struct model *M);
 
 /* ---- home.c: where a value's bytes are ---- */
 

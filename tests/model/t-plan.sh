@@ -71,6 +71,14 @@ END
 ge-load open.txt | ge-shape | ge-fuse -o open.g
 ge-plan open.g 2>err | ge-dump - | grep -q 'offsets=\[-1\]' && grep -q '^ge-plan: open sizes: x f32\[n\]' err
 ok $? "open sizes are named, and have no address"
+ge-plan --why open.g 2>err >/dev/null
+for want in 'sizes: n 0 or more' 'steps: 1 on kernels, 1 of them for all sizes; 0 native, 0 on the slow path' 'to build for one size: --set n=N' \
+	'main/y (Fused): a kernel for all sizes of n' 'main/y (Fused): f32\[n\] in buffer 0, as large as each run needs'; do
+	grep -q "^ge-plan: $want" err
+	ok $? "open sizes: $want" || cat err
+done
+ge-load open.txt | ge-shape --set n=5 | ge-fuse | ge-plan 2>err | ge-dump - | grep -q 'plan.steps' || ! grep -q 'sizes\|steps' err
+ok $? "nothing of it where all sizes are given"
 
 cat >unfused.txt <<'END'
 hone-text 1

@@ -38,6 +38,8 @@ is "$(cat out)" "ok ok ok ok ok ok " "build: names that C owns"
 
 # sizes that are not given stay open
 is "$(rc hone build "a dir/a'b.onnx" --embed -o never/m) $(ls never/m.so) $(grep -c 'open sizes: image f32' out err | tr '\n' ' ')" "0 never/m.so out:1 err:0 " "no sizes: they stay open"
+is "$(grep -c '^sizes: [a-z0-9_]* [01] or more\|^steps: .* 0 on the slow path$\|^to build for one size: --set [a-z0-9_]*=N$\|^time of a run with --set .*: kernels .*, slow path 0.0%' out)" 4 \
+	"what varies, what runs it, and for how long" || cat out
 is "$(rc hone build -q "$model" -o made/open) $(rc run-cmp --set batch=3 made/open.so "$model")" "0 0" "no sizes: any can be run"
 
 # what fails says so in one line and leaves nothing

@@ -10,6 +10,7 @@
 #include "model/state.h"
 #include "op/op.h"
 #include "op/pass.h"
+#include "open.h"
 
 enum { OPT_ALIAS = 1000, OPT_LANES, OPT_NO_FALLBACK, OPT_NO_OPEN, OPT_TARGET, OPT_THREADS };
 
@@ -18,6 +19,23 @@ static int threads = 1, lanes; /* 0 lanes: as many as pay */
 static VEC(const char *) aliases;
 static struct target target; /* no cores: this machine */
 
+/* Where result v of call x is. */
+static void why_value(const struct memory_plan *p, struct model *M, const struct call *x, val_id v, const struct pass_ctx *c)
+{
+	struct module *m = M->m;
+	const struct block *b = memory_of_value(p, v);
+	int64_t ws = call_workspace_bytes(M, x);
+
+	if (b)
+		pass_why(c, m, x->node, "%" PRId64 " bytes at %" PRId64 " until call %u, workspace %" PRId64, home_bytes(M, x, v),
+			 b->offset, b->last, ws);
+	else if (v && M->slot && M->slot[M->root[v]])
+		pass_why(c, m, x->node, "%s in buffer %u, as large as each run needs", type_str(m, &val(m, v)->type, &m->arena),
+			 M->slot[M->root[v]] - 1);
+	else
+		pass_why(c, m, x->node, "in the caller's memory, workspace %" PRId64, ws);
+}
+
 static void why(const struct memory_plan *p, struct model *M, const struct pass_ctx *c)
 {
 	struct module *m = M->m;
@@ -25,7 +43,7 @@ static void why(const struct memory_plan *p, struct model *M, const struct pass_
 	for (uint32_t i = 0; c->why && i < M->calls.n; i++) {
 		const struct call *x = &M->calls.a[i];
 		const struct node *n = node(m, x->node);
-		int64_t ws = call_workspace_bytes(M, x);
+		const char *open = open_why(M, x);
 		if (x->images > 1)
 			pass_why(c, m, x->node, "image by image, %" PRId64 " of them, with calls %u to %u", x->images, x->strip, x->last);
 		if (x->lanes)
@@ -35,14 +53,10 @@ static void why(const struct memory_plan *p, struct model *M, const struct pass_
 			pass_why(c, m, x->node, "on the slow path: %s", x->why);
 		if (x->kernel == KERNEL_NATIVE)
 			pass_why(c, m, x->node, "native: %s", x->why);
-		for (uint32_t k = 0; k < n->nout; k++) {
-			const struct block *b = memory_of_value(p, n->out[k]);
-			if (b)
-				pass_why(c, m, x->node, "%" PRId64 " bytes at %" PRId64 " until call %u, workspace %" PRId64,
-					 home_bytes(M, x, n->out[k]), b->offset, b->last, ws);
-			else
-				pass_why(c, m, x->node, "in the caller's memory, workspace %" PRId64, ws);
-		}
+		if (open)
+			pass_why(c, m, x->node, "%s", open);
+		for (uint32_t k = 0; k < n->nout; k++)
+			why_value(p, M, x, n->out[k], c);
 	}
 }
 
@@ -53,24 +67,6 @@ static bool has_gears(const struct model *M)
 	for (uint32_t i = 0; i < M->calls.n; i++)
 		any |= M->calls.a[i].control && M->calls.a[i].control->fitted;
 	return any;
-}
-
-/* Which inputs have sizes that only a run knows; --no-open: die(64) if there are any. */
-static void report_open(struct module *m, bool gears)
-{
-	const struct graph *g = graph(m, m->main);
-	const char *list = "";
-
-	for (size_t i = 0; i < g->in.n; i++)
-		if (value_varies(m, g->in.a[i]))
-			list = arena_printf(&m->arena, "%s%s%s %s", list, *list ? ", " : "", sym_str(val(m, g->in.a[i])->name),
-					    type_str(m, &val(m, g->in.a[i])->type, &m->arena));
-	if (*list && no_open && !gears)
-		bind_missing(m, "ge-shape");
-	if (*list && gears)
-		note("of the sizes of a gear in each run: %s", list);
-	else if (*list)
-		note("open sizes: %s; each run gives them, and is slower than with --set", list);
 }
 
 static void report_states(struct model *M, bool each)
@@ -117,13 +113,13 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	states_plan(M);
 	why(p, M, c);
 	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
-	     " more; lower bound %" PRId64,
+	     " more; lower bound %" PRId64 "%s",
 	     M->calls.n - M->nopaque - M->nnative - M->ncontrol - M->nappend, M->kernels.n, p->bytes, p->apart, p->values,
-	     p->bytes - p->values, p->bound);
+	     p->bytes - p->values, p->bound, M->nslots ? arena_printf(&m->arena, "; %u buffers that grow as a run needs", M->nslots) : "");
 	report_states(M, c->why);
 	model_report_native(M);
 	model_report_opaque(M, false);
-	report_open(m, has_gears(M));
+	open_report(M, has_gears(M), no_open);
 	memory_plan_free(p);
 	model_free(M);
 }

@@ -7,6 +7,7 @@
 #include "common/tool.h"
 #include "graph/bodies.h"
 #include "graph/stream.h"
+#include "graph/symbols.h"
 #include "model/memory_plan.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
@@ -147,7 +148,7 @@ static void print_ends(const struct stat *s, bool inputs)
 	size_t n = inputs ? g->in.n : g->out.n;
 	for (size_t i = 0; i < n; i++) {
 		const struct value *v = val(s->m, inputs ? g->in.a[i] : g->out.a[i]);
-		printf("%-8s %s %s%s\n",
+		printf("%-12s %s %s%s\n",
 		       i        ? ""
 		       : inputs ? "inputs"
 				: "outputs",
@@ -193,12 +194,79 @@ static void print_plan(const struct stat *s)
 	printf("\n%-28s %19s\n", "  of workspaces alone", si(p.bytes - p.values, "B", b));
 }
 
+/* ---- sizes that vary ---- */
+
+/* The symbols of the main graph's inputs first, by name; *given: how many these are. Then those that only a run finds. */
+static struct symbols open_symbols(struct module *m, size_t *given)
+{
+	const struct graph *g = graph(m, m->main);
+	struct symbols s = {0};
+
+	for (size_t i = 0; i < g->in.n; i++)
+		symbols_mark(&s, m, &val(m, g->in.a[i])->type);
+	*given = s.list.n;
+	symbols_sort(&s, m);
+	symbols_mark_module(&s, m);
+	return s;
+}
+
+static void print_open(const struct stat *s)
+{
+	struct polys *P = s->m->dims;
+	struct arena a = {0};
+	int64_t lo, hi;
+	size_t given;
+	struct symbols all = open_symbols(s->m, &given);
+
+	for (size_t i = 0; i < given; i++) {
+		poly_var v = all.list.a[i];
+		poly_var_range(P, v, &lo, &hi);
+		printf("%-12s %s %" PRId64, i ? "" : "sizes", poly_str(P, poly_of(P, v), &a), lo);
+		printf(hi == POLY_INF ? " or more" : " to %" PRId64, hi);
+		printf(poly_var_divisor(P, v) > 1 ? ", a multiple of %" PRId64 "\n" : "\n", poly_var_divisor(P, v));
+	}
+	if (all.list.n > given)
+		printf("%-12s %zu that only a run finds\n", given ? "" : "sizes", all.list.n - given);
+	struct step_counts n;
+	if (plan_steps(s->m, &n))
+		printf("%-12s %u on kernels, %u of them for all sizes, %u with another for a size of 1, %u in plainer loops\n%-12s "
+		       "%u native, %u on the slow path, %u branches and loops\n",
+		       "steps", n.kernels, n.open, n.one, n.plain, "", n.native, n.slow, n.flow);
+	symbols_free(&all);
+	arena_release(&a);
+}
+
+static void print_json_open(const struct stat *s)
+{
+	struct polys *P = s->m->dims;
+	int64_t lo, hi;
+	size_t given;
+	struct symbols all = open_symbols(s->m, &given);
+
+	printf(", \"sizes\": [");
+	for (size_t i = 0; i < given; i++) {
+		poly_var_range(P, all.list.a[i], &lo, &hi);
+		printf("%s{\"name\": ", i ? ", " : "");
+		json_str(stdout, sym_str(poly_var_name(P, all.list.a[i])));
+		printf(", \"least\": %" PRId64 ", \"most\": ", lo);
+		printf(hi == POLY_INF ? "null" : "%" PRId64, hi);
+		printf(", \"multiple\": %" PRId64 "}", poly_var_divisor(P, all.list.a[i]));
+	}
+	printf("], \"sizes_found\": %zu", all.list.n - given);
+	struct step_counts n;
+	if (plan_steps(s->m, &n))
+		printf(", \"steps\": {\"kernels\": %u, \"open\": %u, \"one\": %u, \"plain\": %u, \"native\": %u, \"slow\": %u, \"flow\": %u}",
+		       n.kernels, n.open, n.one, n.plain, n.native, n.slow, n.flow);
+	symbols_free(&all);
+}
+
 static void print_text(const struct stat *s)
 {
 	char b[32];
 	printf("%s: %" PRIu64 " nodes, opset %" PRId64 ", digest %s\n", shown(s->file), s->nodes, s->m->opset, s->digest);
 	print_ends(s, true);
 	print_ends(s, false);
+	print_open(s);
 	printf("\n%-28s %8s %10s %7s\n", "operator", "nodes", "FLOPs", "share");
 	for (size_t i = 0; i < s->ops.n; i++) {
 		const struct op_row_stat *r = &s->ops.a[i];
@@ -265,6 +333,7 @@ static void print_json(const struct stat *s)
 	struct plan_stat p;
 	if (read_plan(s->m, &p))
 		printf(", \"arena\": {\"bytes\": %.0f, \"values\": %.0f, \"bound\": %.0f}", p.bytes, p.values, p.bound);
+	print_json_open(s);
 	printf("}\n");
 }
 

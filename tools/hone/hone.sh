@@ -371,10 +371,28 @@ compile() { # OPTION...
 	[ -n "$quiet" ] || columns emit "" "" "$(seconds "$begin")" >>"$work/report"
 }
 
+# Whose the time of a run is, where not all steps are kernels of known sizes: of random inputs, of open sizes that the evaluator takes.
+# Nothing if they make no run, or one that takes long.
+measure_shares() {
+	shares='' sizes=''
+	case $quiet$target/$memory in /*'open sizes'* | /*' on the slow path'*) ;; *) return 0 ;; esac
+	progress "timing a run"
+	case $memory in *'open sizes'*)
+		sizes=$(run-ref -o /dev/null -- "$last" 2>&1 | sed -n 's/.*give them, for example: run-ref --set \([^ ]*\)$/\1/p')
+		case $sizes in '' | *"'"*) return 0 ;; esac # names that a shell would not read as they are
+		;;
+	esac
+	timeout 10 run-dev --bench --kernels --seconds 0.2 ${sizes:+--set="$sizes"} -- "$stem.so" >"$work/shares" 2>/dev/null || return 0
+	shares=$(sed -n '/^kernels .*, slow path /p' "$work/shares")
+	[ -z "$shares" ] || shares="time of a run${sizes:+ with --set $sizes}: $shares"
+}
+
 build() { # OPTION...
 	optimise "$@"
 	compile "$@"
 	keep_stages
+	measure_shares
+	progress ""
 	[ -n "$quiet" ] || print "$(build_report)"
 }
 
@@ -384,6 +402,7 @@ build_report() {
 	columns all "" "" "$(seconds "$start")"
 	[ -z "$chosen_gears" ] || printf '\n%s\n' "$chosen_gears"
 	printf '\n%s\n' "$memory"
+	[ -z "$shares" ] || printf '%s\n' "$(shown "$shares")"
 	name=$(shown "$stem")
 	for suffix in so a h c weights; do
 		[ ! -e "$stem.$suffix" ] || printf '%-40s %10d bytes\n' "$name.$suffix" "$(stat -c %s "$stem.$suffix")"

@@ -114,7 +114,27 @@ static int shares_of(const struct hone_model *m, const struct bench *b, struct s
 	return n;
 }
 
+static double rate(const struct share *s) { return s->seconds > 0 ? s->flops / s->seconds : 0; }
 static double percent(double x, double of) { return of > 0 ? 100 * x / of : 0; }
+
+/* Of the time of all steps, by what runs them. */
+struct time_of {
+	double kernels, native, slow, flow;
+};
+
+static struct time_of time_of(const struct hone_model *m, const struct bench *b)
+{
+	struct time_of t = {0};
+
+	for (int i = 0; i < m->num_steps; i++) {
+		bool flow = !strcmp(m->steps[i].kernel, "flow") || !strcmp(m->steps[i].kernel, "append");
+		*(m->steps[i].slow == 1 ? &t.slow : m->steps[i].slow ? &t.native : flow ? &t.flow : &t.kernels) += b->step[i];
+	}
+	double all = t.kernels + t.native + t.slow + t.flow;
+	if (all > 0)
+		t = (struct time_of){t.kernels / all, t.native / all, t.slow / all, t.flow / all};
+	return t;
+}
 
 static void print_kernels(const struct hone_model *m, const struct bench *b, struct arena *a)
 {
@@ -127,11 +147,14 @@ static void print_kernels(const struct hone_model *m, const struct bench *b, str
 	printf("%-6s %5s %10s %6s %9s %6s  %s\n", "kernel", "calls", "us", "share", "GFLOP/s", "peak", "node");
 	for (int i = 0; i < n; i++)
 		printf("%-6s %5d %10.1f %5.1f%% %9.1f %5.1f%%  %s%s%s\n", shown(s[i].name), s[i].calls, 1e6 * s[i].seconds,
-		       percent(s[i].seconds, total), 1e-9 * s[i].flops / s[i].seconds, percent(s[i].flops / s[i].seconds, b->peak),
-		       shown(s[i].node), s[i].calls > 1 ? " .." : "",
+		       percent(s[i].seconds, total), 1e-9 * rate(&s[i]), percent(rate(&s[i]), b->peak), shown(s[i].node),
+		       s[i].calls > 1 ? " .." : "",
 		       s[i].slow == 1 ? " (slow path)"
 		       : s[i].slow    ? " (native)"
 				      : "");
+	struct time_of t = time_of(m, b);
+	printf("kernels %.1f%%, native %.1f%%, slow path %.1f%%, branches and loops %.1f%%\n", 100 * t.kernels, 100 * t.native,
+	       100 * t.slow, 100 * t.flow);
 }
 
 static void print_bench(const struct hone_model *m, const struct bench *b)
@@ -142,6 +165,10 @@ static void print_bench(const struct hone_model *m, const struct bench *b)
 	       shown(m->compiler));
 	printf("min %.4f ms, median %.4f ms, p99 %.4f ms, %.1f a second\n", 1e3 * b->run.min, 1e3 * b->run.median, 1e3 * b->run.p99,
 	       1 / b->run.mean);
+	for (int i = 0; i < m->num_inputs; i++)
+		for (int k = 0; m->inputs[i].symbol && k < m->inputs[i].rank; k++)
+			if (m->inputs[i].symbol[k]) /* then it is not known how many */
+				return;
 	printf("%.3f GFLOP a run, %.1f GFLOP/s", 1e-9 * b->flops, 1e-9 * rate);
 	if (b->peak > 0)
 		printf(", %.1f%% of the %.1f GFLOP/s that FMAs alone reached in the same run%s", percent(rate, b->peak), 1e-9 * b->peak,
@@ -178,7 +205,13 @@ static void print_json(const struct hone_model *m, const struct bench *b, struct
 		json_str(stdout, m->steps[i].node);
 		printf(",\"seconds\":%.9g}", b->step[i]);
 	}
-	printf("]}\n");
+	printf("]");
+	if (kernels) {
+		struct time_of t = time_of(m, b);
+		printf(",\"shares\":{\"kernels\":%.6g,\"native\":%.6g,\"slow_path\":%.6g,\"flow\":%.6g}", t.kernels, t.native, t.slow,
+		       t.flow);
+	}
+	printf("}\n");
 }
 
 /* The service for a target that this machine passes for. */
