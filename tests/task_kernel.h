@@ -42,7 +42,7 @@ static void kernel_begin(struct kernel *k, const struct text *t, struct arena *a
 }
 
 /* How exact results are, relative to their size. Both sides round from something better, so they are neighbours at most. */
-static double epsilon(enum dtype t) { return t == DT_F16 ? 0x1p-10 : t == DT_BF16 ? 0x1p-7 : 1e-5; }
+__attribute__((unused)) static double epsilon(enum dtype t) { return t == DT_F16 ? 0x1p-10 : t == DT_BF16 ? 0x1p-7 : 1e-5; }
 
 /* NULL, or how the results in storage differ from the evaluator's; tensors: how one does. */
 static const char *differs(const struct kernel *k, struct loop_prog *p, void **at,
@@ -62,7 +62,7 @@ static const char *differs(const struct kernel *k, struct loop_prog *p, void **a
 }
 
 /* Of the decisions that were met, n of n + 1 anew. */
-static void decide(const struct samples *met, struct samples *want, struct rng *rng, int n)
+__attribute__((unused)) static void decide(const struct samples *met, struct samples *want, struct rng *rng, int n)
 {
 	want->n = 0;
 	for (size_t i = 0; i < met->n; i++)

@@ -200,6 +200,8 @@ bool vector_block(struct emit *e);
 void reg_touch(struct emit *e, buf_id b, int64_t at, int lanes, sym mask, int nopen);
 void regs_settle(struct emit *e);
 void regs_free(struct emit *e);
+/* The vector of halves in which the lanes from `at` on are the first half or the second; NULL: there is none. */
+const char *reg_half(struct emit *e, buf_id b, int64_t at, int *half);
 const char *reg_element(struct emit *e, buf_id b, int64_t at);
 /* The vector variable of which elements at, at+1.. are the lanes from 0; NULL: there is none. */
 const struct reg_run *reg_run(struct emit *e, buf_id b, int64_t at);

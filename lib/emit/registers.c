@@ -39,7 +39,13 @@ static struct reg_run *run_over(struct regs *r, int64_t at)
 	return lo && at < r->run.a[lo - 1].at + r->run.a[lo - 1].lanes ? &r->run.a[lo - 1] : NULL;
 }
 
-static void settle(struct regs *r)
+/* A vector of halves (more lanes than others) is used by whole vectors of f32, too: b is one half of a. */
+static bool is_half(const struct reg_run *a, const struct reg_run *b, int vl)
+{
+	return a->lanes == 2 * vl && b->lanes == vl && b->at == a->at + vl;
+}
+
+static void settle(struct regs *r, int vl)
 {
 	size_t n = 0;
 
@@ -50,6 +56,8 @@ static void settle(struct regs *r)
 			r->run.a[n - 1].mixed |= r->run.a[i].mixed || r->run.a[i].mask != r->run.a[n - 1].mask;
 			continue;
 		}
+		if (n && is_half(&r->run.a[n - 1], &r->run.a[i], vl))
+			continue;
 		r->apart |= n && r->run.a[n - 1].at + r->run.a[n - 1].lanes > r->run.a[i].at;
 		r->run.a[n++] = r->run.a[i];
 	}
@@ -85,7 +93,7 @@ void regs_settle(struct emit *e)
 	vec_free(&e->touched);
 	for (size_t b = 1; b < e->p->bufs.n; b++)
 		if (e->regs[b].run.n || e->regs[b].one.n)
-			settle(&e->regs[b]);
+			settle(&e->regs[b], e->vl);
 }
 
 void regs_free(struct emit *e)
@@ -119,6 +127,16 @@ const struct reg_run *reg_run(struct emit *e, buf_id b, int64_t at)
 	return r && r->at == at ? r : NULL;
 }
 
+const char *reg_half(struct emit *e, buf_id b, int64_t at, int *half)
+{
+	const struct reg_run *r = run_over(&e->regs[b], at);
+
+	if (!r || lbuf(e->p, b)->dtype != DT_F16 || r->lanes != 2 * e->vl || (at != r->at && at != r->at + e->vl))
+		return NULL;
+	*half = at != r->at;
+	return reg_name(e, b, r->at);
+}
+
 const char *reg_element(struct emit *e, buf_id b, int64_t at)
 {
 	const struct reg_run *r = e->dry ? NULL : run_over(&e->regs[b], at);
@@ -149,8 +167,11 @@ void reg_declare(struct emit *e, buf_id b)
 	const struct regs *r = &e->regs[b];
 	const char *s = "";
 
-	for (size_t i = 0; i < r->run.n; i++)
-		s = declare(e, s, vector_type(e, lbuf(e->p, b)->dtype, &r->run.a[i]), reg_name(e, b, r->run.a[i].at), i + 1 == r->run.n);
+	for (size_t i = 0; i < r->run.n; i++) {
+		const char *type = vector_type(e, lbuf(e->p, b)->dtype, &r->run.a[i]), *name = reg_name(e, b, r->run.a[i].at);
+		bool halves = !strcmp(type, "vhf"); /* which are set one after the other */
+		s = declare(e, s, type, halves ? text(e, "%s = {}", name) : name, i + 1 == r->run.n);
+	}
 	for (size_t i = 0; i < r->one.n; i++)
 		s = declare(e, s, ctype(lbuf(e->p, b)->dtype), reg_name(e, b, r->one.a[i]), i + 1 == r->one.n);
 }

@@ -118,6 +118,10 @@ static const char *register_lanes(struct emit *e, buf_id b, int64_t at, const st
 		return NULL;
 	reg_touch(e, b, at, m->n, m->mask, m->nopen);
 	const struct reg_run *run = e->dry ? NULL : reg_run(e, b, at);
+	int half;
+	const char *both = !e->dry && m->n == e->vl ? reg_half(e, b, at, &half) : NULL;
+	if (both)
+		return text(e, "vhalf(%s, %d)", both, half);
 	return e->dry || (run && run->lanes <= e->vl) ? reg_name(e, b, at) : NULL;
 }
 

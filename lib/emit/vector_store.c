@@ -85,6 +85,13 @@ static bool to_register(struct emit *e, buf_id out, int64_t at, enum combiner c,
 		return false;
 	reg_touch(e, out, at, m->n, m->mask, m->nopen);
 	const struct reg_run *run = e->dry ? NULL : reg_run(e, out, at);
+	int half;
+	const char *both = !e->dry && c == COMB_NONE && all_lanes(e, m) ? reg_half(e, out, at, &half) : NULL;
+	if (both) {
+		body_lines(e);
+		line(e, "%s = vhalf_set(%s, %d, %s);", both, both, half, bare(e, to_lanes(e, x, t)));
+		return true;
+	}
 	if (!e->dry && (!run || run->lanes > e->vl))
 		return false;
 	const char *name = reg_name(e, out, at), *v = combined(e, c, t, name, x);

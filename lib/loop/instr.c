@@ -67,6 +67,17 @@ int instr_nibbles(const struct target *t)
 	return 0;
 }
 
+int instr_halves(const struct target *t)
+{
+	const struct instr *r;
+
+	for (int row = 1; (r = instr_row(row)); row++)
+		if (instr_find(t, r->name) == row && is_there(t, r) && !strcmp(r->body, "mul(a, b)") && !strcmp(r->out.dtype, "f16") &&
+		    pays(t, r))
+			return row;
+	return 0;
+}
+
 /* ---- the match ---- */
 
 struct match {

@@ -16,6 +16,9 @@ int instr_dot(const struct target *t, enum dtype a, enum dtype b, bool each);
 /* The first row that t has for sums of products with codes of 4 bits, two a byte. 0: none. */
 int instr_nibbles(const struct target *t);
 
+/* The first row that t has for sums of products in f16, which is measured to be faster than in f32. 0: none. */
+int instr_halves(const struct target *t);
+
 /* How the nest under loop is an instruction. Polynomials in the loops around it. */
 struct instr_use {
 	nest_id block, loop[INSTR_LOOPS];

@@ -1,6 +1,7 @@
 /* Lowering of matrix products. */
 #include <math.h>
 #include <string.h>
+#include "lower/halves.h"
 #include "lower/integer.h"
 #include "lower/packed.h"
 #include "lower/wide.h"
@@ -53,7 +54,7 @@ static void product_index(struct lower *L, const struct product *q, const poly *
 
 /* ---- algorithms ---- */
 
-static const char *const product_algos[] = {ALGO_WIDE, ALGO_DIGITS, NULL};
+static const char *const product_algos[] = {ALGO_WIDE, ALGO_DIGITS, ALGO_HALVES, NULL};
 
 static double products_of(struct lower *L)
 {
@@ -65,18 +66,32 @@ static double products_of(struct lower *L)
 	return products;
 }
 
-static bool digits_fit(struct lower *L)
+/* Elements of operand 0 that an element of the result is made of. */
+static int64_t summed_up(struct lower *L)
 {
-	bool gemm = L->n->op == OP_Gemm, turned = gemm && attr_i(L->n, "transA");
-	int64_t K = L->shape[0][turned ? 0 : low_rank(L, 0) - 1];
+	bool turned = L->n->op == OP_Gemm && attr_i(L->n, "transA");
 
-	return K && packed_digits_fit(L, gemm && attr_i(L->n, "transB"), low_count(L, 0) / K);
+	return L->shape[0][turned ? 0 : low_rank(L, 0) - 1];
 }
 
-static bool product_fits(struct lower *L, const char *algo) { return strcmp(algo, ALGO_DIGITS) ? wide_fits(L, algo) : digits_fit(L); }
+static bool digits_fit(struct lower *L)
+{
+	int64_t K = summed_up(L);
+
+	return K && packed_digits_fit(L, L->n->op == OP_Gemm && attr_i(L->n, "transB"), low_count(L, 0) / K);
+}
+
+static bool product_fits(struct lower *L, const char *algo)
+{
+	if (!strcmp(algo, ALGO_HALVES))
+		return halves_fit(L, summed_up(L));
+	return strcmp(algo, ALGO_DIGITS) ? wide_fits(L, algo) : digits_fit(L);
+}
 
 static const char *product_best(struct lower *L)
 {
+	if (halves_fit(L, summed_up(L)))
+		return ALGO_HALVES;
 	return wide_pays(L, products_of(L)) ? ALGO_WIDE : digits_fit(L) ? ALGO_DIGITS : ALGO_USUAL;
 }
 
@@ -103,6 +118,15 @@ static ex_id times(struct lower *L, const struct factors *f, const poly *a, cons
 	return low_fn2(L, FN_MUL, factor(L, 0, f->a, a), factor(L, 1, f->b, b));
 }
 
+/* An operand's element in the product of element `index` of the result, for halves_sums. */
+static ex_id matmul_factor(struct lower *L, uint32_t i, const poly *index, poly k, const void *arg)
+{
+	poly at[2][LOOP_RANK_MAX];
+
+	product_index(L, arg, index, k, at[0], at[1]);
+	return low_read(L, i, at[i]);
+}
+
 static const char *matmul(struct lower *L)
 {
 	struct product q = product_of(L);
@@ -113,6 +137,10 @@ static const char *matmul(struct lower *L)
 
 	if (packed && rows == 1 && w.count > 1) {
 		low_result_is(L, 0, lstage(L->p, packed_row(L, &w, "matmul", q.a_axis))->out);
+		return NULL;
+	}
+	if (!strcmp(low_algo(L), ALGO_HALVES)) {
+		low_result_is(L, 0, lstage(L->p, halves_sums(L, "matmul", K, matmul_factor, &q))->out);
 		return NULL;
 	}
 	struct factors f = factors_of(L);
@@ -168,6 +196,21 @@ static const char *matmul_integer(struct lower *L)
 	return NULL;
 }
 
+struct turned {
+	bool a, b;
+};
+
+static ex_id gemm_factor(struct lower *L, uint32_t i, const poly *index, poly k, const void *arg)
+{
+	const struct turned *t = arg;
+	bool turned = i ? t->b : t->a;
+	poly at[2];
+
+	at[i ? turned : !turned] = k;
+	at[i ? !turned : turned] = index[i];
+	return low_read(L, i, at);
+}
+
 /* A' B' */
 static stage_id gemm_sums(struct lower *L, bool ta, bool tb)
 {
@@ -178,6 +221,8 @@ static stage_id gemm_sums(struct lower *L, bool ta, bool tb)
 
 	if (packed && rows == 1 && w.count > 1)
 		return packed_row(L, &w, "gemm", !ta);
+	if (!strcmp(low_algo(L), ALGO_HALVES))
+		return halves_sums(L, "gemm", L->shape[0][!ta], gemm_factor, &(struct turned){ta, tb});
 	struct factors f = factors_of(L);
 	stage_id s = low_sums(L, 0, "gemm");
 	low_index(L, s, index);

@@ -407,8 +407,8 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT &&
 		    (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
-	bool done = template_transformed(&r) || template_scan(&r) || template_packed(&r) || template_extremes(&r) || template_sums(&r) ||
-		    template_windows(&r);
+	bool done = template_transformed(&r) || template_scan(&r) || template_halves(&r) || template_packed(&r) || template_extremes(&r) ||
+		    template_sums(&r) || template_windows(&r);
 	if (!done && anchor && result && is_dot(p, anchor) && count_reductions(p) > 1 && (done = template_tile(&r, anchor)))
 		sum_rows(&r, anchor);
 	if (!done && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))

@@ -106,6 +106,7 @@ bool template_windows(struct schedule *r);                 /* windows combined a
 bool template_scan(struct schedule *r);                    /* step by step: recurrent networks, cumulative sums */
 bool template_sums(struct schedule *r);                    /* several products */
 bool template_blocks(struct schedule *r, stage_id result); /* several reductions along another axis than the contiguous one */
+bool template_halves(struct schedule *r);                  /* a product in f16, of short sums that are added up in f32 */
 bool template_packed(struct schedule *r);                  /* a row times a matrix in blocks that have a factor each */
 bool template_rows(struct schedule *r, stage_id result);
 bool template_extremes(struct schedule *r);            /* the least and the greatest of all elements */

@@ -116,7 +116,18 @@ static void fma16_helper(FILE *f, const struct instr *row)
 		"typedef _Float16 vhf __attribute__((vector_size(64)));\n"
 		"typedef _Float16 vhfu __attribute__((vector_size(64), aligned(2), may_alias));\n"
 		"static inline vhf vfmadd16(vhf x, const _Float16 *a, const _Float16 *b)\n{\n"
-		"\treturn x + (*a - (vhf){}) * *(const vhfu *)b;\n}\n");
+		"#define FOUR *a, *a, *a, *a\n"
+		"\tconst vhf u = {FOUR, FOUR, FOUR, FOUR, FOUR, FOUR, FOUR, FOUR};\n"
+		"\treturn x + u * *(const vhfu *)b;\n}\n"
+		"typedef short vh16f __attribute__((vector_size(32), may_alias));\n"
+		"/* one half of the lanes, as f32 */\n"
+		"static inline vf vhalf(vhf x, int second)\n{\n"
+		"\tunion { vhf all; vh16f half[2]; } u = {x};\n"
+		"\treturn __builtin_ia32_vcvtph2ps512_mask(u.half[second], (vf){}, -1, 4);\n}\n"
+		"static inline vhf vhalf_set(vhf x, int second, vf by)\n{\n"
+		"\tunion { vhf all; vh16f half[2]; } u = {x};\n"
+		"\tu.half[second] = __builtin_ia32_vcvtps2ph512_mask(by, 0, (vh16f){}, -1);\n"
+		"\treturn u.all;\n}\n");
 }
 
 const struct instr x86_instr[] = {
@@ -182,6 +193,7 @@ const struct instr x86_instr[] = {
 	{.name = "vfmaddph",
 	 .features = X86_FP16,
 	 .vector_bytes = 64,
+	 .measured = true,
 	 .nloops = 1,
 	 .extent = {32},
 	 .comb = "sum",

@@ -1,0 +1,14 @@
+/* Products of f16 in f16, where the target multiplies and adds so and was measured to gain by it: each element of the result is a sum in
+ * f32 of sums in f16, which are short, so that little is rounded away. */
+#ifndef HONE_LOWER_HALVES_H
+#define HONE_LOWER_HALVES_H
+#include "lower/lowering.h"
+
+#define ALGO_HALVES "halves"
+
+/* Does the product of so many elements for each element of the result fit? */
+bool halves_fit(struct lower *L, int64_t products);
+/* The stage of the sums, of the shape of result 0: factor makes operand i's element of the result's element and step k. */
+stage_id halves_sums(struct lower *L, const char *name, int64_t products,
+		     ex_id (*factor)(struct lower *L, uint32_t i, const poly *index, poly k, const void *arg), const void *arg);
+#endif
