@@ -287,6 +287,18 @@ static poly size_of(struct unify *u, const int64_t *v, int64_t *most, const char
 	return e;
 }
 
+/* Have constants that the lowering made the same numbers? Of those that stages make of constants nothing need be there. */
+static bool same_data(const struct loop_buf *x, const struct loop_buf *y)
+{
+	size_t n = dtype_size(x->dtype);
+
+	if (!x->data || !y->data)
+		return true;
+	for (int d = 0; d < x->rank; d++)
+		n *= x->shape[d] == y->shape[d] ? (size_t)x->shape[d] : 0;
+	return n && !memcmp(x->data, y->data, n);
+}
+
 static void add_buffer(struct unify *u, buf_id b)
 {
 	struct loop_prog *q = u->q;
@@ -296,7 +308,7 @@ static void add_buffer(struct unify *u, buf_id b)
 	for (int i = 1; i < u->n && !u->why; i++) {
 		const struct loop_buf *y = lbuf(u->p[i], b);
 		if (y->rank != x.rank || y->scope != x.scope || y->dtype != x.dtype || y->name != x.name || y->operand != x.operand ||
-		    memcmp(&y->layout, &x.layout, sizeof x.layout))
+		    memcmp(&y->layout, &x.layout, sizeof x.layout) || !same_data(&x, y))
 			differ(u, arena_printf(&q->arena, "buffer %s", sym_str(x.name)));
 	}
 	for (int d = 0; d < x.rank && !u->why; d++) {

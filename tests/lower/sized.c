@@ -388,6 +388,8 @@ static const char *const transformed[] = {
 static const struct {
 	const char *symbols, *constants, *nodes;
 } refused[] = {
+	{"symbol h 1 inf\nsymbol w 1 inf\n", "const to = i64[4] [1, 3, 32, 32]\n", /* where it reads are other constants for each size */
+	 "  input x: f32[1,3,h,w]\n  y = Resize(x, -, -, @to) {mode=\"linear\" coordinate_transformation_mode=\"half_pixel\"}\n  output y = y\n"},
 	{"symbol n 1 3\n", "", "  input x: f32[n,32]\n  a = Softmax(x) {axis=-1}\n  output a = a\n"}, /* three sizes tell too little */
 	{"symbol n 0 inf\n", "", "  input x: f32[n,8]\n  input y: f32[min(n, 10),8]\n  z = Concat(x, y) {axis=0}\n  output z = z\n"},
 	{"symbol n 1 15\n", "", "  input x: f32[n,5]\n  input y: f32[floor(n/8),5]\n  z = Concat(x, y) {axis=0}\n  output z = z\n"},
