@@ -269,15 +269,11 @@ static void put_regions(struct emission *e, FILE *f)
 	}
 }
 
-static void put_section(struct emission *e, FILE *f, const struct section *s)
+/* Calls from c to end. */
+static void put_calls(struct emission *e, FILE *f, const struct section *s, uint32_t c, uint32_t end)
 {
-	struct model *M = e->M;
-	const struct graph *g = graph(M->m, s->graph);
-
-	put_head(e, f, s);
-	put_sizes_of_inputs(e, f, s);
-	for (uint32_t c = s->first; c < s->end; c++) {
-		const struct call *x = &M->calls.a[c];
+	for (; c < end; c++) {
+		const struct call *x = &e->M->calls.a[c];
 		if (side_by_side(e, x)) {
 			fprintf(f, "\tteam_run(m->team, %s, &(struct lane_args){m, in, out, seconds}, %" PRId64 ");\n", region_of(e, c),
 				x->lanes);
@@ -291,6 +287,54 @@ static void put_section(struct emission *e, FILE *f, const struct section *s)
 		if (x->images > 1 && x->last == c)
 			fprintf(f, "\t}\n");
 	}
+}
+
+/* Compilers take more than twice the time for a function twice as long: of many calls each so many are one of its own. */
+enum { PART_CALLS = 64 };
+
+static bool in_parts(const struct section *s) { return s->end - s->first > PART_CALLS; }
+
+static uint32_t part_end(const struct emission *e, const struct section *s, uint32_t c)
+{
+	uint32_t end = c;
+
+	while (end < s->end && end - c < PART_CALLS) {
+		const struct call *x = &e->M->calls.a[end];
+		end = x->images > 1 || side_by_side(e, x) ? x->last + 1 : end + 1;
+	}
+	return end;
+}
+
+static void put_parts(struct emission *e, FILE *f, const struct section *s)
+{
+	long number = s - e->M->sections.a;
+
+	for (uint32_t c = s->first, end; c < s->end; c = end) {
+		end = part_end(e, s, c);
+		fprintf(f,
+			"static __attribute__((noinline)) int steps_%ld_%" PRIu32
+			"(struct %s *m, char *arena, const void *const *in, void *const *out, double *seconds, double *last)\n{\n"
+			"\tdouble start = *last;\n\n\t(void)m, (void)arena, (void)in, (void)out, (void)seconds, (void)start;\n",
+			number, c, e->name);
+		put_calls(e, f, s, c, end);
+		fprintf(f, "%s\treturn 0;\n}\n\n", number ? "" : "\t*last = start;\n");
+	}
+}
+
+static void put_part_calls(struct emission *e, FILE *f, const struct section *s)
+{
+	long number = s - e->M->sections.a;
+
+	for (uint32_t c = s->first; c < s->end; c = part_end(e, s, c))
+		fprintf(f, "\tif (steps_%ld_%" PRIu32 "(m, %s, in, out, seconds, %s))\n\t\treturn -1;\n", number, c,
+			number ? "arena" : "m->arena", number ? "last" : "&start");
+}
+
+static void put_outputs(struct emission *e, FILE *f, const struct section *s)
+{
+	struct model *M = e->M;
+	const struct graph *g = graph(M->m, s->graph);
+
 	for (size_t k = 0; k < g->out.n; k++) {
 		if (s->out.a[k])
 			continue;
@@ -308,6 +352,19 @@ static void put_section(struct emission *e, FILE *f, const struct section *s)
 		put_place(e, f, NULL, g->out.a[k]);
 		fprintf(f, ", %" PRId64 ");\n", value_bytes(M->m, g->out.a[k]));
 	}
+}
+
+static void put_section(struct emission *e, FILE *f, const struct section *s)
+{
+	if (in_parts(s))
+		put_parts(e, f, s);
+	put_head(e, f, s);
+	put_sizes_of_inputs(e, f, s);
+	if (in_parts(s))
+		put_part_calls(e, f, s);
+	else
+		put_calls(e, f, s, s->first, s->end);
+	put_outputs(e, f, s);
 	fprintf(f, "\treturn 0;\n}\n\n");
 }
 

@@ -247,4 +247,24 @@ for n in 2 50000; do
 	[ $? = 65 ] && [ "$(wc -l <err)" = 1 ]
 	ok $? "$n steps of it: 65"
 done
+
+# Of many steps each so many are a function: outside, and of a body.
+chain() { # FROM: v1 to v70
+	awk -v from="$1" 'BEGIN { for (i = 1; i <= 70; i++) printf "  v%d = Softmax(%s) {axis=%d}\n", i, (i > 1 ? "v" (i - 1) : from), i % 2 }'
+}
+{
+	printf 'hone-text 1\nmodule ir=8 opset=28\nsymbol n 1 inf\nconst yes = bool[] [1]\ngraph body {\n  input i: i64[]\n  input go: bool[]\n  input a: f32[n,3]\n'
+	chain a
+	printf '  output go2 = go\n  output v = v70\n}\ngraph main {\n  input x: f32[n,3]\n  input t: i64[]\n'
+	chain x
+	printf '  y: f32[n,3] = Loop(t, @yes, v70) {body=graph body} "loop"\n  output y = y\n}\n'
+} >long.txt
+ge-load long.txt -o long.i.g && made long.i.g long && grep -q '^	if (steps_0_64(m, m->arena, ' long.c && grep -q '^	if (steps_1_[0-9]*(m, arena, ' long.c
+ok $? "many steps are divided"
+for t in 0 1 3; do
+	run-dev long.so --set n=5 --range t=$t:$t -o y.npz && run-ref long.i.g --set n=5 --range t=$t:$t -o r.npz && equal y.npz r.npz
+	ok $? "their numbers, $t times"
+done
+run-dev long.so --set n=5 --range t=2:2 --bench --kernels --seconds 0.01 >out && [ "$(grep -c '^k0[01]  *70 ' out)" = 2 ]
+ok $? "and times" || cat out
 done_testing
