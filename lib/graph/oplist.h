@@ -241,6 +241,7 @@ enum { CANONICAL_OPSET = 28 };
  * larger. names: of the sizes, for messages. counts: how often each row is expected.
  * Layout: the operand in another layout. Demand: its first operand; an error, which says why, unless all of the
  * second are true. Trees: scores [N, targets] of rows [N, F] by decision trees; lib/native/trees.c says how they are written.
+ * ZipMap: that of ai.onnx.ml.
  * Coupling: probabilities [N, classes] of those [N, classes * (classes - 1) / 2] that the first of a pair i < j is right if one of both is. */
 #define HONE_OPS(X) \
 	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I trace:s workspace:I") \
@@ -250,6 +251,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Layout, 1, 1, 1, 1, PURE | MOVE, "layout:s") \
 	X(Demand, 2, 2, 1, 1, PURE, "!why:s") \
 	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \
-	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM !targets:i")
+	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM !targets:i") \
+	X(ZipMap, 1, 1, 1, 1, PURE, "classlabels_int64s:I classlabels_strings:S")
 /* clang-format on */
 #endif

@@ -5,11 +5,11 @@
 #include "graph/layout.h"
 #include "op/op.h"
 
-int axis_first(const struct type *t)
+int axis_first(struct module *m, const struct type *t)
 {
 	struct layout l;
 
-	if (!t->layout)
+	if (row_major(m, t))
 		return 0;
 	if (t->rank < 1 || layout_parse(&l, t->rank, sym_str(t->layout)) || l.n != t->rank)
 		return -1;
@@ -21,12 +21,13 @@ int axis_first(const struct type *t)
 
 bool axis_outermost(struct module *m, const struct type *t, int axis)
 {
+	bool plain = row_major(m, t);
 	int64_t n;
 
-	for (int i = 0; i < axis && !t->layout; i++)
+	for (int i = 0; i < axis && plain; i++)
 		if (!poly_is_const(m->dims, t->dims[i], &n) || n != 1)
 			return false;
-	return !t->layout || axis_first(t) == axis + 1;
+	return plain || axis_first(m, t) == axis + 1;
 }
 
 int append_axis(struct module *m, node_id group, val_id *past, val_id *next)

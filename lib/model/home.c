@@ -43,8 +43,7 @@ bool node_is_view(struct module *m, const struct node *n)
 	return op_is(n->op, OP_VIEW) && !(n->nin && value_varies(m, n->in[0])) && !(n->nout && value_varies(m, n->out[0]));
 }
 
-/* Is memory in row-major order: no layout, or one that moves only dims of size one? */
-static bool row_major(struct module *m, const struct type *t)
+bool row_major(struct module *m, const struct type *t)
 {
 	if (!t->layout)
 		return true;

@@ -153,6 +153,21 @@ static bool add_opaque(struct model *M, node_id n, const char *why)
 	return true;
 }
 
+static bool add_maps(struct model *M, node_id n)
+{
+	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_MAPS, .alone = group_alone(M->m, n)});
+	M->nmaps++;
+	return true;
+}
+
+/* Is the group one ZipMap of tensors that have values in a run? */
+static bool makes_maps(const struct model *M, node_id group)
+{
+	node_id id = group_alone(M->m, group);
+
+	return id && zip_keys(node(M->m, id)) && val(M->m, node(M->m, group)->in[0])->type.dtype == DT_F32;
+}
+
 static bool add_append(struct model *M, node_id n, uint32_t state)
 {
 	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_APPEND, .alone = group_alone(M->m, n), .state = state});
@@ -308,6 +323,8 @@ static bool add_group(struct model *M, node_id n, const struct target *t, const 
 	uint32_t state = append_state(M, n);
 	if (state)
 		return add_append(M, n, state - 1);
+	if (makes_maps(M, n))
+		return add_maps(M, n);
 	if (native_view(m, n))
 		why = "it is a view";
 	else if (node_varies(m, node(m, n)))

@@ -20,11 +20,17 @@ struct kernel {
 };
 
 /* A Fused node of a section, in order. */
-enum { KERNEL_OPAQUE = UINT32_MAX, KERNEL_NATIVE = UINT32_MAX - 1, KERNEL_CONTROL = UINT32_MAX - 2, KERNEL_APPEND = UINT32_MAX - 3 };
+enum {
+	KERNEL_OPAQUE = UINT32_MAX,
+	KERNEL_NATIVE = UINT32_MAX - 1,
+	KERNEL_CONTROL = UINT32_MAX - 2,
+	KERNEL_APPEND = UINT32_MAX - 3,
+	KERNEL_MAPS = UINT32_MAX - 4
+};
 struct call {
 	node_id node;
 	/* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path. KERNEL_NATIVE: nor has this, but C of its own.
-	 * KERNEL_CONTROL: it runs sections. KERNEL_APPEND: it adds to a state. */
+	 * KERNEL_CONTROL: it runs sections. KERNEL_APPEND: it adds to a state. KERNEL_MAPS: it makes maps. */
 	uint32_t kernel;
 	const char *why; /* then: why it has no kernel */
 	node_id alone;   /* of a native, control or appending call: the one node of the group */
@@ -115,9 +121,9 @@ struct model {
 	uint32_t nnative;             /* calls of functions of lib/native */
 	bool natives;                 /* a run calls some (call_native) */
 	uint32_t ncontrol;
-	uint32_t nappend;
-	bool shaped;    /* there are values whose size is known only in a run */
-	uint32_t *slot; /* value -> the slot + 1 that it has in a run; 0: it has none */
+	uint32_t nappend, nmaps; /* calls of these kinds */
+	bool shaped;             /* there are values whose size is known only in a run */
+	uint32_t *slot;          /* value -> the slot + 1 that it has in a run; 0: it has none */
 	uint32_t nslots;
 	VEC(struct state) states; /* by input */
 	int64_t state_bytes;      /* of the memory of states */
@@ -140,7 +146,7 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 void model_free(struct model *M);
 /* The call, or what is in its place in some runs, if a run calls a function of lib/native there; else NULL. */
 const struct call *call_native(const struct call *c);
-static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_APPEND; }
+static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_MAPS; }
 /* Of a call with `alone`: the value of its section that operand i of the node is, or a constant; 0: it is not there. */
 val_id call_operand(const struct model *M, const struct call *c, uint32_t i);
 val_id call_result(const struct model *M, const struct call *c, uint32_t k); /* 0: nobody wants it */
@@ -176,6 +182,8 @@ struct home {
 };
 /* Needs a plan in the module. HOME_NONE: the plan has no place for it. */
 struct home value_home(struct model *M, val_id v);
+/* Is memory in row-major order: no layout, or one that moves only dims of size one? */
+bool row_major(struct module *m, const struct type *t);
 /* Bytes of a value of known size, as its layout pads it. */
 int64_t value_bytes(struct module *m, val_id v);
 /* Bytes that a value takes in the arena; and bytes from one image of it to the next, 0 if the images share one place or there is no

@@ -18,7 +18,7 @@ static bool all_plain(struct module *m, const struct node *n)
 		if (!is_plain(m, n->in[i]))
 			return false;
 	for (uint32_t k = 0; k < n->nout; k++)
-		if (!is_plain(m, n->out[k]) || val(m, n->out[k])->type.layout)
+		if (!is_plain(m, n->out[k]) || (n->out[k] && !row_major(m, &val(m, n->out[k])->type)))
 			return false;
 	return true;
 }
@@ -32,7 +32,7 @@ static bool laid_right(struct module *m, const struct node *f, const struct node
 		if (i >= g->in.n || val(m, f->in[i])->type.layout != val(m, g->in.a[i])->type.layout)
 			return false;
 	for (uint32_t i = 0; i < x->nin; i++) {
-		int first = x->in[i] ? axis_first(&val(m, x->in[i])->type) : 0;
+		int first = x->in[i] ? axis_first(m, &val(m, x->in[i])->type) : 0;
 		if (first && (first < 0 || !native_takes_first(x, i)))
 			return false;
 	}

@@ -24,7 +24,7 @@ void states_read(struct model *M);
 /* The group is one node that joins its operands: along which axis, its first operand and its result. -1: it is none. */
 int append_axis(struct module *m, node_id group, val_id *past, val_id *next);
 /* 1 + the axis that comes first in memory, the others in order behind it; 0: row-major; -1: another layout. */
-int axis_first(const struct type *t);
+int axis_first(struct module *m, const struct type *t);
 /* Do parts of the value behind each other along the axis lie behind each other in memory? */
 bool axis_outermost(struct module *m, const struct type *t, int axis);
 

@@ -169,9 +169,22 @@ static void layout(struct exporter *x, struct node_list *to, node_id id)
 		export_node(x, to, "Identity", 1, &in, 1, &out);
 }
 
+static void zip_map(struct exporter *x, struct node_list *to, node_id id)
+{
+	const struct node *n = node(x->m, id);
+	sym in = export_name(x, n->in[0]), out = export_define(x, n->out[0]);
+
+	if (!out)
+		return;
+	Onnx__NodeProto *p = export_node(x, to, op_name(n->op), 1, &in, 1, &out);
+	export_domain(x, p, "ai.onnx.ml", 1);
+	for (uint32_t i = 0; i < n->nattr; i++)
+		export_add_attr(x, p, proto_attr(x, &n->attr[i]));
+}
+
 static void (*const own[OP_COUNT])(struct exporter *x, struct node_list *to, node_id id) = {
-	[OP_Fused] = call,         [OP_PartitionedCall] = call, [OP_Case] = branch,
-	[OP_MapIndex] = map_index, [OP_Layout] = layout,        [OP_Trees] = export_trees,
+	[OP_Fused] = call,    [OP_PartitionedCall] = call, [OP_Case] = branch,    [OP_MapIndex] = map_index,
+	[OP_Layout] = layout, [OP_Trees] = export_trees,   [OP_ZipMap] = zip_map,
 };
 
 bool export_own(struct exporter *x, struct node_list *to, node_id id)

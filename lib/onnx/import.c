@@ -447,7 +447,7 @@ static void import_result_type(struct importer *c, graph_id g, const Onnx__Value
 	if (foreign_only && !foreign)
 		return;
 	t = import_type(c, p->type);
-	if (foreign || !t.other || !strstr(sym_str(t.other), "map(")) /* of a ZipMap, which was left out */
+	if (foreign || !c->opts.no_maps || !t.other || !strstr(sym_str(t.other), "map("))
 		val(c->m, v)->type = t;
 }
 

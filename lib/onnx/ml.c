@@ -196,11 +196,19 @@ static bool array_feature_extractor(struct contrib *x)
 	return done(x, rank == 1 ? contrib_reshaped(x, y, 2, (int64_t[]){1, -1}) : y);
 }
 
-/* There are no maps here: the scores stay a tensor, with the classes in the order of the attribute. */
+/* no_maps: the scores stay a tensor, with the classes in the order of the attribute. */
 static bool zip_map(struct contrib *x)
 {
-	warn("%s: %s: ZipMap is left out: the scores stay a tensor", x->c->path, sym_str(val(x->m, self(x)->out[0])->name));
-	return done(x, un(x, OP_Identity, operand(x, 0)));
+	val_id scores = operand(x, 0), y;
+
+	if (x->c->opts.no_maps)
+		return done(x, un(x, OP_Identity, scores));
+	y = un(x, OP_ZipMap, contrib_type(x, scores)->dtype == DT_F64 ? contrib_cast(x, scores, DT_F32) : scores);
+	for (uint32_t i = 0; i < self(x)->nattr; i++)
+		attr_set(x->m, made(x, y), self(x)->attr[i]);
+	if (!zip_keys(node(x->m, made(x, y))))
+		import_die(x->c, "keys are either 'classlabels_int64s' or 'classlabels_strings'");
+	return done(x, y);
 }
 
 /* ---- LabelEncoder ---- */

@@ -6,6 +6,7 @@
 struct onnx_import_opts {
 	bool overridable_const; /* IR < 4: weights listed as inputs are constants all the same */
 	bool copy;              /* copy weights into the blob store instead of referring to the file */
+	bool no_maps;           /* a ZipMap is left out: scores stay a tensor */
 	bool no_store;          /* do not touch the blob store: data stays mapped (tools that only look) */
 };
 /* path "-": standard input (weights are then copied). Converted to the canonical opset, bodies

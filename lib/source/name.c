@@ -27,7 +27,7 @@ static bool is_word(const char *s)
 		"hone_opaque_run", "hone_opaque_run_values", "hone_slot", "hone_value", "is_known", "opaque_run_values", "result_room", "results",
 		"run_values", "slot_room", "slot_view", "slot_copy", "slot_move", "slot_bytes", "slot_grow", "COLLECTED_MAX", "take_inputs", "check_shape", "loop_max", "endless", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "memory_new", "opaque",
 		"cut_result", "fit_operand", "fit_result", "fitted", "fitted_product", "NUM_SLOTS", "NUM_SYMBOLS", "table_run_values",
-		"kept", "lane_args", "state", "append", "grown", "laid", "state_append", "state_grow", "state_lay", "state_moved", "state_rows", "state_set", "state_shown", "table_moved",
+		"kept", "lane_args", "state", "append", "maps", "maps_make", "map_row", "grown", "laid", "state_append", "state_grow", "state_lay", "state_moved", "state_rows", "state_set", "state_shown", "table_moved",
 		"table_value",
 		"state_first", "state_first_size", "state_found", "state_given", "state_is_open", "state_item_read", "state_keep", "state_make_room", "state_of_input", "state_of_output", "state_begin", "state_digest", "state_end", "state_file_bytes", "state_file_read", "state_file_write", "state_head", "state_item",
 		"state_item_bytes", "state_item_put", "state_like", "state_list", "state_open", "state_place", "state_publish", "state_put", "state_read", "state_round",

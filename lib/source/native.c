@@ -168,7 +168,7 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 		return;
 	}
 	if (varies && !result) {
-		int first = axis_first(&val(m, v)->type);
+		int first = axis_first(m, &val(m, v)->type);
 		fprintf(f, first ? "LAID(%d, " : "TENSOR(", first);
 		put_value(e, f, v);
 		fprintf(f, "), ");
@@ -186,8 +186,8 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 		fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, v));
 	else
 		put_place(e, f, c, v);
-	if (axis_first(&val(m, v)->type))
-		fprintf(f, ", .first = %d", axis_first(&val(m, v)->type));
+	if (axis_first(m, &val(m, v)->type))
+		fprintf(f, ", .first = %d", axis_first(m, &val(m, v)->type));
 	fprintf(f, "}, ");
 }
 

@@ -25,7 +25,7 @@ void emission_make(struct emission *e, struct module *m, const struct given_trac
 static void put_summary(struct emission *e, FILE *f)
 {
 	fprintf(f, "/* The model \"%s\": %zu kernels, called %zu times a run.\n *\n", e->name, e->functions.a.n,
-		e->M->calls.n - e->M->nopaque - e->M->nnative - e->M->ncontrol - e->M->nappend);
+		e->M->calls.n - e->M->nopaque - e->M->nnative - e->M->ncontrol - e->M->nappend - e->M->nmaps);
 	for (size_t i = 0; i < e->functions.a.n; i++) {
 		const struct function *x = &e->functions.a.a[i];
 		fprintf(f, " * %s %4" PRIu32 " x %12.0f flop  ", x->name, x->ncalls, x->flops);
@@ -33,7 +33,8 @@ static void put_summary(struct emission *e, FILE *f)
 		fputc('\n', f);
 	}
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
-		if (call_has_kernel(&e->M->calls.a[c]) || e->M->calls.a[c].control || e->M->calls.a[c].kernel == KERNEL_APPEND)
+		if (call_has_kernel(&e->M->calls.a[c]) || e->M->calls.a[c].control || e->M->calls.a[c].kernel == KERNEL_APPEND ||
+		    e->M->calls.a[c].kernel == KERNEL_MAPS)
 			continue;
 		fprintf(f, e->M->calls.a[c].kernel == KERNEL_NATIVE ? " * native: " : " * slow path: ");
 		put_comment(f, e->M->calls.a[c].kernel == KERNEL_NATIVE ? call_name(e, c) : e->M->calls.a[c].why);
@@ -105,6 +106,8 @@ static void put_runtime(struct emission *e, FILE *f)
 	}
 	if (e->M->nappend)
 		put_template(e, f, append_text, NULL);
+	if (e->M->nmaps)
+		put_template(e, f, maps_text, NULL);
 	if (e->M->natives)
 		put_template(e, f, native_runtime_text, NULL);
 	if (e->functions.threads > 1)

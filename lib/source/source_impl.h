@@ -8,7 +8,8 @@
 
 /* ---- text.c ---- */
 extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
-	values_run_text[], state_text[], append_text[], sizes_text[], gears_text[], flow_text[]; /* templates in this folder, NAME.in */
+	values_run_text[], state_text[], append_text[], maps_text[], sizes_text[], gears_text[],
+	flow_text[];                                                          /* templates in this folder, NAME.in */
 extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
@@ -49,6 +50,9 @@ void put_params_below(struct emission *e, FILE *f, const struct call *x, int lea
 void put_append_tables(struct emission *e, FILE *f);
 /* Call c, which appends to a state. */
 void put_append_call(struct emission *e, FILE *f, uint32_t c);
+
+/* ---- maps.c ---- */
+void put_maps_call(struct emission *e, FILE *f, uint32_t c);
 
 /* ---- control.c ---- */
 /* Call c of section s, a control call. */

@@ -201,6 +201,8 @@ static void put_call(struct emission *e, FILE *f, const struct section *s, uint3
 		put_control_call(e, f, s, c);
 	else if (x->kernel == KERNEL_APPEND)
 		put_append_call(e, f, c);
+	else if (x->kernel == KERNEL_MAPS)
+		put_maps_call(e, f, c);
 	else
 		put_kernel_call(e, f, c);
 	if (!call_has_kernel(x))

@@ -114,9 +114,9 @@ static void put_step_table(struct emission *e, FILE *f)
 	fprintf(f, "static const struct hone_step step[] = {\n");
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
 		const struct call *x = &e->M->calls.a[c];
-		bool append = x->kernel == KERNEL_APPEND;
-		int slow = call_has_kernel(x) || x->control || append ? 0 : x->kernel == KERNEL_NATIVE ? 2 : 1;
-		const char *other = x->control ? "flow" : append ? "append" : slow == 2 ? "native" : "eval";
+		bool append = x->kernel == KERNEL_APPEND, maps = x->kernel == KERNEL_MAPS;
+		int slow = call_has_kernel(x) || x->control || append || maps ? 0 : x->kernel == KERNEL_NATIVE ? 2 : 1;
+		const char *other = x->control ? "flow" : append ? "append" : maps ? "maps" : slow == 2 ? "native" : "eval";
 		fprintf(f, "\t{\"%s\", ", !call_has_kernel(x) ? other : e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
 		put_string(f, call_name(e, c));
 		fprintf(f, ", %.0f, %d},\n", node_flops(m, node(m, x->node)), slow);

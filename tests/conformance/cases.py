@@ -17,10 +17,10 @@ DOUBTS = {("debian", "test_adam_multiple"): "the results were made with an epsil
 
 class Case:
     """What to run: model() is a ModelProto, sets() are pairs of lists, what goes in and what must come out, in the model's order. doubt:
-    why other results may be right, or None."""
+    why other results may be right, or None. options: of hone build."""
 
-    def __init__(self, source, name, model, sets, rtol=1e-3, atol=1e-7):
-        self.source, self.name, self.model, self.sets, self.rtol, self.atol = source, name, model, sets, rtol, atol
+    def __init__(self, source, name, model, sets, rtol=1e-3, atol=1e-7, options=()):
+        self.source, self.name, self.model, self.sets, self.rtol, self.atol, self.options = source, name, model, sets, rtol, atol, options
         self.doubt = DOUBTS.get((source, name))
 
 
@@ -78,7 +78,8 @@ def of_folders(source, data):
 
 
 def of_light(source, path):
-    """Real networks with weights that are made, for an input that is made: as onnx's own runner makes it."""
+    """Real networks with weights that are made, for an input that is made: as onnx's own runner makes it. Their weights are listed among the
+    inputs; they are constants."""
 
     def model():
         return onnx.load(path)
@@ -90,7 +91,7 @@ def of_light(source, path):
         x = [(np.arange(np.prod(s)).reshape(s) / np.prod(s)).astype(np.float32) for s in shapes]
         return [(x, [read(path.replace(".onnx", "_output_0.pb"), g.output[0])])]
 
-    return Case(source, "light/" + os.path.basename(path)[:-5].replace("light_", "test_"), model, sets, rtol=2e-3)
+    return Case(source, "light/" + os.path.basename(path)[:-5].replace("light_", "test_"), model, sets, rtol=2e-3, options=("--const-inputs",))
 
 
 def of_wheel(source):

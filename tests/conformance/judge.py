@@ -316,7 +316,7 @@ def sizes(r):
 
 def build(r, *options):
     shutil.rmtree(r.dir + "/lib.d", ignore_errors=True)
-    code, said = tool("hone", "build", "-q", "--keep", "-j", "1", r.path, "-o", r.dir + "/lib", *options)
+    code, said = tool("hone", "build", "-q", "--keep", "-j", "1", r.path, "-o", r.dir + "/lib", *r.case.options, *options)
     return (code, said), sorted(glob.glob(r.dir + "/lib.d/[0-9][0-9]-*.g"))
 
 

@@ -333,6 +333,46 @@ def maps():
     report("OneHotEncoder that does not", "" if rc == 65 and "none of the categories" in err else f": {rc} {err}")
 
 
+def zip_maps():
+    """Maps of keys and scores: evaluated, as a library without the evaluator, exported, and left out."""
+    for keys in ({"classlabels_int64s": [7, 3, -9223372036854775808]}, {"classlabels_strings": ["tea", "", 'a "quoted" word']}):
+        for shape in ((4, 3), (0, 3), (3,)):
+            x = f32(*shape)
+            what = f"ZipMap of {len(shape)} axes, {'words' if 'classlabels_strings' in keys else 'numbers'}, {x.size} scores"
+            g = h.make_graph([h.make_node("ZipMap", ["x"], ["z"], domain="ai.onnx.ml", **keys)], "g", [h.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 3] if x.ndim == 2 else [3])],
+                             [onnx.ValueInfoProto(name="z")])
+            g.output[0].type.sequence_type.elem_type.map_type.key_type = onnx.TensorProto.INT64 if "classlabels_int64s" in keys else onnx.TensorProto.STRING
+            g.output[0].type.sequence_type.elem_type.map_type.value_type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+            onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8), "z.onnx")
+            np.savez("in.npz", x=x)
+            rc, err = run("run-ref -q -i in.npz z.onnx -o a.npz && hone build -q --no-fallback -o z z.onnx && run-dev -q z.so -i in.npz -o b.npz && ge-import -q z.onnx | ge-export -q -o e.onnx && "
+                          "hone build -q --no-maps -o t z.onnx && run-dev -q t.so -i in.npz -o c.npz")
+            why = f": {rc} {err}" if rc else ""
+            rows = list(x) if x.ndim == 2 else [x]
+            for file in () if why else ("a.npz", "b.npz"):
+                got = np.load(file)
+                names = sorted(f"z[{i}]{part}" for i in range(len(rows)) for part in ("{keys}", "{values}")) or ["z[]"]
+                if sorted(got.files) != names:
+                    why = f": {file} has {got.files}"
+                for i, row in enumerate(rows):
+                    if not why and (list(got[f"z[{i}]{{keys}}"]) != [*keys.values()][0] or (got[f"z[{i}]{{values}}"] != row).any()):
+                        why = f": {file} {i} differs"
+            if not why and not (np.load("c.npz")["z"] == x).all():
+                why = ": left out, it differs"
+            try:
+                want = ort.InferenceSession("e.onnx", providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+                if not why and want != [{k: float(v) for k, v in zip([*keys.values()][0], r)} for r in rows]:
+                    why = ": exported, it differs"
+            except Exception as e:
+                why = why or f": exported: {e}"
+            report(what, why)
+    for bad, say in (({}, "keys are either"), ({"classlabels_int64s": [1, 2]}, "3 scores a row for 2 keys"), ({"classlabels_int64s": [1, 2, 3], "classlabels_strings": ["a", "b", "c"]}, "keys are either")):
+        g = h.make_graph([h.make_node("ZipMap", ["x"], ["z"], domain="ai.onnx.ml", **bad)], "g", [h.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 3])], [onnx.ValueInfoProto(name="z")])
+        onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8), "z.onnx")
+        rc, err = run("ge-import z.onnx | ge-shape >z.g")
+        report(f"ZipMap with {len(bad)} lists of keys that do not fit", "" if rc == 65 and say in err else f": {rc} {err}")
+
+
 def learned():
     """Models as scikit-learn's converter writes them, where it is installed."""
     try:
@@ -364,6 +404,6 @@ def chain():
 
 
 if __name__ == "__main__":
-    for part in (numeric, linear, encoders, vectors, trees, ensembles, machines, maps, learned, chain):
+    for part in (numeric, linear, encoders, vectors, trees, ensembles, machines, maps, zip_maps, learned, chain):
         part()
     print(f"# seed {seed}: {results} results")

@@ -177,7 +177,7 @@ static void lay_out_body(struct laying *l, node_id fused)
 			val(l->m, b->out.a[k])->type.layout = val(l->m, f->out[k])->type.layout;
 }
 
-static bool row_major;
+static bool all_row_major;
 static VEC(const char *) aliases;
 
 enum { OPT_ROW_MAJOR = 1000, OPT_ALIAS };
@@ -186,7 +186,7 @@ static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case OPT_ALIAS: vec_push(&aliases, arg); return 0;
-	case OPT_ROW_MAJOR: row_major = true; return 0;
+	case OPT_ROW_MAJOR: all_row_major = true; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -224,9 +224,9 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 			l.group[g->nodes.a[i]] = (uint8_t)follow_of_group(&l, attr_graph(n, "graph"));
 		}
 	}
-	if (!row_major)
+	if (!all_row_major)
 		lay_out_appended(&l);
-	for (size_t k = 0; k < list.n && !row_major; k++) {
+	for (size_t k = 0; k < list.n && !all_row_major; k++) {
 		if (l.calls[list.a[k]])
 			continue;
 		lay_out_graph(&l, list.a[k]);

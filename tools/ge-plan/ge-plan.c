@@ -114,7 +114,7 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	why(p, M, c);
 	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
 	     " more; lower bound %" PRId64 "%s",
-	     M->calls.n - M->nopaque - M->nnative - M->ncontrol - M->nappend, M->kernels.n, p->bytes, p->apart, p->values,
+	     M->calls.n - M->nopaque - M->nnative - M->ncontrol - M->nappend - M->nmaps, M->kernels.n, p->bytes, p->apart, p->values,
 	     p->bytes - p->values, p->bound, M->nslots ? arena_printf(&m->arena, "; %u buffers that grow as a run needs", M->nslots) : "");
 	report_states(M, c->why);
 	model_report_native(M);

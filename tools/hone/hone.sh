@@ -36,6 +36,7 @@ help() {
 	  --shape INPUT:1x3x224x224    give an input its shape
 	  --const INPUT=VALUE,...      make an input a constant: a number or a list
 	  --const-inputs               inputs with a default are constants
+	  --no-maps                    leave every ZipMap out: scores stay a tensor
 	  -q, --quiet                  no report and no progress
 
 	hone build, hone tune:
@@ -725,7 +726,7 @@ while [ "$left" -gt 0 ]; do
 	esac
 	case $files$option in
 	--set | --shape | --const) set -- "$@" "$option=$value" ;;
-	--const-inputs) const_inputs=--const-inputs ;;
+	--const-inputs | --no-maps) const_inputs="$const_inputs $option" ;;
 	-q | --quiet) quiet=--quiet ;;
 	-'?' | --help)
 		print "$(help_of "$verb")"
