@@ -35,7 +35,7 @@ static bool is_word(const char *s)
 		"STATE_MAGIC", "STATE_VERSION", "hone_state",
 		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "shape_bytes", "shape_endless", "TENSOR", "LAID", "copy_apart", "table", "table_close", "table_open", "table_preset", "table_run",
 		"size_check", "size_floor", "size_learn", "size_least", "size_most", "size_plus", "size_refuse", "size_any", "size_result", "size_settle", "size_times",
-		"size_work",
+		"size_work", "size_view", "size_settle_empty", "size_differs", "size_unknown", "slot_record", "RECORD",
 		"table_run_timed", "table_verify", "team_claim", "team_close", "team_forked", "team_forks", "team_is_here", "team_main", "team_open", "team_pause", "team_run", "team_share",
 		"team_size", "team_start_round", "team_wait", "team_watch", "team_worker", "weights_digest", "weights_head", "weights_sum", "ARENA_BYTES",
 		"BAD_INDEX", "EMBEDDED", "HONE_MODEL_ABI", "HONE_MODEL_ABI_H", "HONE_OPAQUE_H", "HONE_OPTS", "IN_PART", "KERNEL",

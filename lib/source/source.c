@@ -87,6 +87,16 @@ static char *for_target(const struct emission *e, const char *text)
 	return own;
 }
 
+/* How functions that fill records are declared. Where they are part of the steps, sizes that are known cost nothing; in a model of many
+ * steps that is much code. */
+static void put_record(struct emission *e, FILE *f)
+{
+	enum { FEW = 200 };
+
+	fprintf(f, "#define RECORD __attribute__((unused%s)) static%s\n", e->M->calls.n <= FEW ? ", always_inline" : "",
+		e->M->calls.n <= FEW ? " inline" : "");
+}
+
 /* The runtime, with the steps where it wants them. */
 static void put_runtime(struct emission *e, FILE *f)
 {
@@ -101,6 +111,7 @@ static void put_runtime(struct emission *e, FILE *f)
 		fputs(state_file_text, f);
 	const char *rest = put_template(e, f, runtime, "@STEPS@"), *end;
 	if (e->M->shaped) {
+		put_record(e, f);
 		put_template(e, f, values_text, NULL);
 		put_template(e, f, sizes_text, NULL);
 	}
