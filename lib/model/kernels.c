@@ -45,7 +45,7 @@ static const char *complete(struct loop_prog *p)
 static const char *schedule(struct kernel *k, struct sized *s)
 {
 	if (s->usual)
-		return sized_schedule(s, k->trace, NULL, NULL);
+		return sized_schedule(s, k->trace, NULL);
 	const char *why = loop_apply(k->prog, k->trace, false), *more;
 	if (!why && *(more = schedule_threads(k->prog))) {
 		size_t n = strlen(k->trace);
@@ -54,15 +54,15 @@ static const char *schedule(struct kernel *k, struct sized *s)
 	return why ? why : complete(k->prog);
 }
 
-/* By the default schedule, as its trace would leave the program. want: samples that are decided. */
-static const char *schedule_default(struct kernel *k, struct sized *s, const struct samples *want, struct arena *a)
+/* By the default schedule, as its trace would leave the program. */
+static const char *schedule_default(struct kernel *k, struct sized *s, struct arena *a)
 {
 	const char *why = NULL, *trace;
 
 	if (s->usual)
-		why = sized_schedule(s, NULL, want, &trace);
+		why = sized_schedule(s, NULL, &trace);
 	else
-		trace = schedule_with(k->prog, want, NULL);
+		trace = default_schedule(k->prog);
 	k->trace = arena_str(a, trace);
 	return s->usual ? why : complete(k->prog);
 }
@@ -83,21 +83,20 @@ static noreturn void die_trace(struct module *m, node_id n, const char *why)
 }
 
 /* Schedules k's program, which is s's. NULL, or why not even its unscheduled stages can be verified: then there is no kernel. */
-static const char *kernel_make(struct model *M, node_id n, const struct target *t, const struct samples *want, struct kernel *k,
-			       struct sized *s)
+static const char *kernel_make(struct model *M, node_id n, const struct target *t, const char *trace, struct kernel *k, struct sized *s)
 {
 	struct module *m = M->m;
 	const char *why;
-	if (k->given) {
-		k->trace = k->given;
+	if (k->given || trace) {
+		k->trace = k->given ? k->given : trace;
 		why = schedule(k, s);
 	} else {
-		why = schedule_default(k, s, want, &m->arena);
+		why = schedule_default(k, s, &m->arena);
 	}
 	if (why && k->given)
 		die_trace(m, n, why);
-	if (!why)
-		return NULL;
+	if (!why || trace)
+		return why;
 	warn("%s: the default trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
 	k->plain = arena_printf(&m->arena, "plain loops: %s", why);
 	k->trace = strcmp(k->prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k->prog->algo) : "";
@@ -234,10 +233,9 @@ static const char *find_least(struct kernel *k)
 /* ---- calls ---- */
 
 /* k is new: schedules it. NULL, or why there is no kernel; then its program is gone. */
-static const char *kernel_add(struct model *M, node_id n, const struct target *t, const struct samples *want, struct kernel *k,
-			      struct sized *s)
+static const char *kernel_add(struct model *M, node_id n, const struct target *t, const char *trace, struct kernel *k, struct sized *s)
 {
-	const char *why = kernel_make(M, n, t, want, k, s);
+	const char *why = kernel_make(M, n, t, trace, k, s);
 
 	if (!why && s->usual)
 		why = find_least(k);
@@ -255,7 +253,7 @@ static const char *kernel_add(struct model *M, node_id n, const struct target *t
 /* The call of the group's kernel, a new one or an equal one that is there. s: the group, lowered for sizes; it is spent. False, and why: there
  * is none. */
 static bool make_call(struct model *M, node_id n, const struct target *t, const struct given_traces *traces, struct sized_for sizes,
-		      const struct samples *want, struct sized s, struct call *c, const char **why)
+		      const char *trace, struct sized s, struct call *c, const char **why)
 {
 	struct module *m = M->m;
 	struct kernel k = {.digest = prog_digest(s.low.prog), .sizes = sizes};
@@ -276,17 +274,31 @@ static bool make_call(struct model *M, node_id n, const struct target *t, const 
 	c->kernel = kernel_find(M, k.digest, k.given);
 	if (c->kernel != UINT32_MAX)
 		sized_free(&s);
-	else if (!(*why = kernel_add(M, n, t, want, &k, &s)))
+	else if (!(*why = kernel_add(M, n, t, trace, &k, &s)))
 		c->kernel = (uint32_t)M->kernels.n - 1;
 	return !*why;
 }
 
 bool kernel_call(struct model *M, node_id n, const struct target *t, const struct given_traces *traces, struct sized_for sizes,
-		 const struct samples *want, struct call *c, const char **why)
+		 const char *trace, struct call *c, const char **why)
 {
 	struct sized s = lower_call(M, n, t, sizes, NULL, why);
 
-	return !*why && make_call(M, n, t, traces, sizes, want, s, c, why);
+	return !*why && make_call(M, n, t, traces, sizes, trace, s, c, why);
+}
+
+const char *kernel_trace(struct model *M, node_id n, const struct target *t, struct sized_for sizes)
+{
+	const char *why;
+	struct sized s = lower_call(M, n, t, sizes, NULL, &why);
+	struct kernel k = {.prog = s.low.prog};
+
+	if (why)
+		return NULL;
+	k.prog->threads = M->threads;
+	why = schedule_default(&k, &s, &M->m->arena);
+	sized_free(&s);
+	return why ? NULL : k.trace;
 }
 
 void kernel_drop(struct model *M)

@@ -103,10 +103,12 @@ uint32_t calls_named(struct model *M, uint32_t kind, char **text);
 /* Lowers and schedules Fused node n, and appends its call; its kernel too, if there is no equal one. False: there is no kernel for all
  * of it, nor a function; its nodes may have some. Then no call is added. */
 bool call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces);
-/* Makes *c the call of a kernel of group n for these sizes, and the kernel, if there is no equal one, with samples of its schedule decided as
- * in want. False, and why: there is none. */
+/* Makes *c the call of a kernel of group n for these sizes, and the kernel, if there is no equal one: scheduled by the trace, unless another
+ * is given. False, and why: there is none. */
 bool kernel_call(struct model *M, node_id n, const struct target *t, const struct given_traces *traces, struct sized_for sizes,
-		 const struct samples *want, struct call *c, const char **why);
+		 const char *trace, struct call *c, const char **why);
+/* The default schedule of group n for these sizes; NULL: there is none. */
+const char *kernel_trace(struct model *M, node_id n, const struct target *t, struct sized_for sizes);
 /* The last kernel, which no call is of, is gone. */
 void kernel_drop(struct model *M);
 

@@ -2,10 +2,16 @@
  * waits for the one before. So where the size of axis 0 is a symbol, a second kernel may be for 1. */
 #define _GNU_SOURCE
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "model/model_impl.h"
+#include "loop/sampling.h"
 #include "lower/sized.h"
 #include "sched/analytic.h"
+
+#define LAYOUT "layout "
 
 /* The first axis of v that is not 1 is this symbol; 0: it is none. */
 static poly_var rows_of(struct module *m, val_id v)
@@ -58,36 +64,82 @@ static double cycles(struct model *M, const struct call *c, int i, int64_t *usua
 	return loop_cycles(p);
 }
 
-/* Is the name a word of the line? */
-static bool says(const char *line, const char *end, const char *name)
-{
-	size_t n = strlen(name);
+/* ---- constants that are there once ---- */
 
-	for (const char *s = line; (s = memmem(s, (size_t)(end - s), name, n)); s += n)
-		if (!isalnum(s[-1]) && s[-1] != '.' && !isalnum(s[n]) && s[n] != '.')
-			return true;
-	return false;
+static const char *next_line(const char *s)
+{
+	s += strcspn(s, "\n");
+	return *s ? s + 1 : s;
 }
 
-/* Of the samples in a trace those that say how a buffer lies: constants are to lie as they do there, so that they are there once. */
-static struct samples layouts(const char *trace, struct arena *a)
+/* The line of the trace that says how the buffer lies, whose name has n letters; NULL: none does. */
+static const char *layout_line(const char *trace, const char *name, size_t n)
 {
-	static const char head[] = "layout ";
-	struct samples all = {0}, some = {0};
+	for (; *trace; trace = next_line(trace))
+		if (!strncmp(trace, LAYOUT, strlen(LAYOUT)) && !strncmp(trace + strlen(LAYOUT), name, n) &&
+		    trace[strlen(LAYOUT) + n] == ' ')
+			return trace;
+	return NULL;
+}
 
-	trace_samples(trace, a, &all);
-	for (size_t i = 0; i < all.n; i++) {
-		bool wanted = false;
-		for (const char *s = trace, *end; *s && !wanted; s = end + (*end == '\n')) {
-			end = s + strcspn(s, "\n");
-			wanted = !strncmp(s, head, strlen(head)) && says(s + strlen(head), end, all.a[i].name);
-		}
-		if (wanted)
-			vec_push(&some, all.a[i]);
+static bool is_constant(struct loop_prog *p, const char *name, size_t n)
+{
+	buf_id b = buf_find(p, arena_printf(&p->arena, "%.*s", (int)n, name));
+
+	return b && lbuf(p, b)->scope == SCOPE_CONST;
+}
+
+/* Writes a line of the trace, from s on, with what its samples were decided to be. */
+static void put_decided(FILE *f, const char *trace, const char *s)
+{
+	struct arena a = {0};
+	struct samples known = {0};
+	const char *end = next_line(s);
+
+	trace_samples(arena_printf(&a, "%.*s", (int)(s - trace), trace), &a, &known);
+	while (s < end) {
+		size_t n = 0, i = known.n;
+		while (s + n < end && (isalnum(s[n]) || s[n] == '_' || s[n] == '.'))
+			n++;
+		while (i-- > 0 && (strncmp(known.a[i].name, s, n) || known.a[i].name[n] || known.a[i].word))
+			;
+		if (n && i < known.n)
+			fprintf(f, "%" PRId64, known.a[i].decision);
+		else
+			fwrite(s, 1, n ? n : 1, f);
+		s += n ? n : 1;
 	}
-	vec_free(&all);
-	return some;
+	vec_free(&known);
+	arena_release(&a);
 }
+
+/* The trace with the constants of p where they lie by the trace `like`. */
+static const char *lie_alike(const char *trace, const char *like, struct loop_prog *p, struct arena *a)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (const char *s = trace, *end; *s; s = end) {
+		const char *name = s + strlen(LAYOUT), *line = NULL;
+		end = next_line(s);
+		if (!strncmp(s, LAYOUT, strlen(LAYOUT)) && is_constant(p, name, strcspn(name, " ")))
+			line = layout_line(like, name, strcspn(name, " "));
+		if (line) {
+			size_t head = strlen(LAYOUT) + strcspn(name, " ");
+			fwrite(line, 1, head, f);
+			put_decided(f, like, line + head);
+		} else {
+			fwrite(s, 1, (size_t)(end - s), f);
+		}
+	}
+	fclose(f);
+	const char *kept = arena_str(a, text);
+	free(text);
+	return kept;
+}
+
+/* ---- */
 
 void version_add(struct model *M, const struct target *t, const struct given_traces *traces, struct call *c)
 {
@@ -103,9 +155,9 @@ void version_add(struct model *M, const struct target *t, const struct given_tra
 	struct sized_for sizes = {.some = M->kernels.a[c->kernel].sizes.some, .one = poly_is_var(M->m->dims, c->param[rows])};
 	if (!pays(many / (double)usual, single))
 		return;
-	struct samples want = layouts(M->kernels.a[c->kernel].trace, &M->m->arena);
-	bool made = kernel_call(M, c->node, t, traces, sizes, &want, &one, &why);
-	vec_free(&want);
+	const struct kernel *k = &M->kernels.a[c->kernel];
+	const char *trace = kernel_trace(M, c->node, t, sizes);
+	bool made = trace && kernel_call(M, c->node, t, traces, sizes, lie_alike(trace, k->trace, k->prog, &M->m->arena), &one, &why);
 	if (!made)
 		return;
 	if (pays(cycles(M, &one, -1, NULL), single)) {
