@@ -4,6 +4,18 @@
 #include "model/control.h"
 #include "source/source_impl.h"
 
+struct control_step control_step(struct emission *e, FILE *f, const struct section *s, uint32_t c)
+{
+	const struct call *call = &e->M->calls.a[c];
+	struct control_step x = {.e = e, .f = f, .c = c, .call = call, .x = call->control, .n = node(e->M->m, call->alone)};
+
+	x.last = s == e->M->sections.a ? "&start" : "last";
+	x.loop = x.x->use == BODY_LOOP;
+	if (x.loop || x.x->use == BODY_SCAN)
+		x.body = graph(e->M->m, x.x->body[0]);
+	return x;
+}
+
 void put_run(struct emission *e, FILE *f, const struct section *s, uint32_t c, graph_id body)
 {
 	fprintf(f, "steps_%" PRIu32 "(m, ", e->M->section_of[body] - 1);
@@ -66,24 +78,12 @@ static void put_branches(struct emission *e, FILE *f, const struct section *s, u
 
 /* ---- loops ---- */
 
-/* A Loop or Scan that is written. */
-struct loop_call {
-	struct emission *e;
-	FILE *f;
-	uint32_t c;
-	const struct call *call;
-	const struct control *x;
-	const struct node *n;
-	uint32_t loop; /* 1: Loop, whose body gives the condition before its results */
-	const struct graph *body;
-};
+static void put_operand(const struct control_step *l, uint32_t i) { put_place(l->e, l->f, l->call, call_operand(l->e->M, l->call, i)); }
 
-static void put_operand(const struct loop_call *l, uint32_t i) { put_place(l->e, l->f, l->call, call_operand(l->e->M, l->call, i)); }
-
-static int64_t body_bytes(const struct loop_call *l, uint32_t k) { return value_bytes(l->e->M->m, l->body->out.a[l->loop + k]); }
+static int64_t body_bytes(const struct control_step *l, uint32_t k) { return value_bytes(l->e->M->m, l->body->out.a[l->loop + k]); }
 
 /* What the body is given and what it makes in the first step. Places that change are NULL. */
-static void put_arrays(const struct loop_call *l)
+static void put_arrays(const struct control_step *l)
 {
 	const struct looping *p = &l->x->loop;
 	FILE *f = l->f;
@@ -136,7 +136,7 @@ void put_limits(struct emission *e, FILE *f, const struct call *x)
 
 /* Carried value k alternates between its result and room beside it, so that the last step writes the result where the number of steps is
  * known before. */
-static void put_carried(const struct loop_call *l, uint32_t k)
+static void put_carried(const struct control_step *l, uint32_t k)
 {
 	fprintf(l->f, "\t\t\tmade[%" PRIu32 "] = (trips - trip) & 1 ? ", l->loop + k);
 	if (call_result(l->e->M, l->call, k))
@@ -148,13 +148,13 @@ static void put_carried(const struct loop_call *l, uint32_t k)
 	fprintf(l->f, ";\n");
 }
 
-static const char *turn(const struct loop_call *l, const char *name, uint32_t i)
+static const char *turn(const struct control_step *l, const char *name, uint32_t i)
 {
 	return scan_number(l->n, name, i) ? "trips - 1 - trip" : "trip";
 }
 
 /* The slice of scanned operand i. */
-static void put_slice(const struct loop_call *l, uint32_t i)
+static void put_slice(const struct control_step *l, uint32_t i)
 {
 	uint32_t at = l->x->loop.head + l->x->loop.ncarried + i;
 	struct slices s = slices_of(l->e->M->m, l->n->in[at], scan_number(l->n, "scan_input_axes", i));
@@ -178,7 +178,7 @@ static void put_slice(const struct loop_call *l, uint32_t i)
 }
 
 /* Where a step writes what is collected. */
-static void put_collected(const struct loop_call *l, uint32_t k)
+static void put_collected(const struct control_step *l, uint32_t k)
 {
 	uint32_t r = l->x->loop.ncarried + k;
 	val_id v = call_result(l->e->M, l->call, r);
@@ -195,7 +195,7 @@ static void put_collected(const struct loop_call *l, uint32_t k)
 }
 
 /* Puts what was collected beside the result into it. */
-static void put_scattered(const struct loop_call *l, uint32_t k)
+static void put_scattered(const struct control_step *l, uint32_t k)
 {
 	uint32_t r = l->x->loop.ncarried + k;
 	val_id v = call_result(l->e->M, l->call, r);
@@ -210,7 +210,7 @@ static void put_scattered(const struct loop_call *l, uint32_t k)
 }
 
 /* Of a Loop whose results have a known length: that many steps. -1: any number. */
-static int64_t steps_wanted(const struct loop_call *l)
+static int64_t steps_wanted(const struct control_step *l)
 {
 	for (uint32_t k = 0; k < l->x->loop.ncollected && l->loop; k++) {
 		val_id v = call_result(l->e->M, l->call, l->x->loop.ncarried + k);
@@ -220,7 +220,7 @@ static int64_t steps_wanted(const struct loop_call *l)
 	return -1;
 }
 
-static void put_step(const struct loop_call *l, const struct section *s)
+static void put_step(const struct control_step *l, const struct section *s)
 {
 	const struct looping *p = &l->x->loop;
 	int64_t wanted = steps_wanted(l);
@@ -250,7 +250,7 @@ static void put_step(const struct loop_call *l, const struct section *s)
 }
 
 /* The results of the last step, or the operands of a loop without a step. */
-static void put_last(const struct loop_call *l)
+static void put_last(const struct control_step *l)
 {
 	const struct looping *p = &l->x->loop;
 	int64_t wanted = steps_wanted(l);
@@ -272,14 +272,10 @@ static void put_last(const struct loop_call *l)
 
 static void put_loop(struct emission *e, FILE *f, const struct section *s, uint32_t c)
 {
-	const struct call *call = &e->M->calls.a[c];
-	struct loop_call l = {.e = e, .f = f, .c = c, .call = call, .x = call->control};
+	struct control_step l = control_step(e, f, s, c);
 
-	l.n = node(e->M->m, call->alone);
-	l.loop = l.x->use == BODY_LOOP;
-	l.body = graph(e->M->m, l.x->body[0]);
 	fprintf(f, l.loop ? "\t{\n\t\tconst long most = loop_max();\n" : "\t{\n");
-	put_limits(e, f, call);
+	put_limits(e, f, l.call);
 	put_arrays(&l);
 	fprintf(f, "\t\tfor (; %strip < trips; trip++) {\n", l.loop ? "go && " : "");
 	put_step(&l, s);

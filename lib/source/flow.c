@@ -3,19 +3,8 @@
 #include "model/control.h"
 #include "source/source_impl.h"
 
-/* A step that is written. */
-struct flow {
-	struct emission *e;
-	FILE *f;
-	uint32_t c;
-	const struct call *call;
-	const struct control *x;
-	const struct node *n;
-	const char *last; /* what laps take */
-};
-
 /* As a struct flow_type in braces. */
-static void put_flow_type(const struct flow *w, val_id v)
+static void put_flow_type(const struct control_step *w, val_id v)
 {
 	struct module *m = w->e->M->m;
 	const struct type *t = &val(m, v)->type;
@@ -28,7 +17,7 @@ static void put_flow_type(const struct flow *w, val_id v)
 	fprintf(w->f, "0}, %d}", !value_varies(m, v));
 }
 
-static bool same_bytes(const struct flow *w, val_id a, val_id b)
+static bool same_bytes(const struct control_step *w, val_id a, val_id b)
 {
 	struct module *m = w->e->M->m;
 
@@ -36,13 +25,13 @@ static bool same_bytes(const struct flow *w, val_id a, val_id b)
 }
 
 /* The slot that body output i, as result k, goes to. */
-static uint32_t slot_of(const struct flow *w, uint32_t i, uint32_t k)
+static uint32_t slot_of(const struct control_step *w, uint32_t i, uint32_t k)
 {
 	return value_varies(w->e->M->m, call_result(w->e->M, w->call, k)) ? w->x->result[k] : w->x->slot + i;
 }
 
 /* Results that are not in their place yet, or of which a run must see whether they fit, as conditions that begin with ||. */
-static void put_placed(const struct flow *w, uint32_t k, uint32_t slot)
+static void put_placed(const struct control_step *w, uint32_t k, uint32_t slot)
 {
 	val_id v = call_result(w->e->M, w->call, k);
 	bool varies = value_varies(w->e->M->m, v);
@@ -61,7 +50,7 @@ static void put_placed(const struct flow *w, uint32_t k, uint32_t slot)
 
 /* ---- branches ---- */
 
-static void put_branch_given(const struct flow *w, const struct graph *b, uint32_t first)
+static void put_branch_given(const struct control_step *w, const struct graph *b, uint32_t first)
 {
 	fprintf(w->f, "\t\t\tconst void *given[] = {");
 	for (uint32_t i = first; i < w->n->nin; i++) {
@@ -81,14 +70,14 @@ static void put_branch_given(const struct flow *w, const struct graph *b, uint32
 }
 
 /* Is body output `out` computed in the place of result k? */
-static bool in_place(const struct flow *w, val_id out, uint32_t k)
+static bool in_place(const struct control_step *w, val_id out, uint32_t k)
 {
 	val_id v = call_result(w->e->M, w->call, k);
 
 	return v && same_bytes(w, v, out);
 }
 
-static void put_branch_made(const struct flow *w, const struct graph *b)
+static void put_branch_made(const struct control_step *w, const struct graph *b)
 {
 	fprintf(w->f, "\t\t\tvoid *made[] = {");
 	for (uint32_t k = 0; k < w->n->nout; k++) {
@@ -104,7 +93,7 @@ static void put_branch_made(const struct flow *w, const struct graph *b)
 	fprintf(w->f, "m};\n");
 }
 
-static void put_branch(const struct flow *w, uint32_t number, uint32_t first)
+static void put_branch(const struct control_step *w, uint32_t number, uint32_t first)
 {
 	const struct graph *b = graph(w->e->M->m, w->x->body[number]);
 
@@ -123,7 +112,7 @@ static void put_branch(const struct flow *w, uint32_t number, uint32_t first)
 	fprintf(w->f, ";\n\t\t\tbreak;\n\t\t}\n");
 }
 
-static void put_branches(const struct flow *w)
+static void put_branches(const struct control_step *w)
 {
 	uint32_t first = w->x->use == BODY_CALL ? 0 : 1;
 
@@ -137,7 +126,7 @@ static void put_branches(const struct flow *w)
 
 /* ---- loops ---- */
 
-static void put_flow_types(const struct flow *w, const char *name, const val_id *v, size_t n)
+static void put_flow_types(const struct control_step *w, const char *name, const val_id *v, size_t n)
 {
 	fprintf(w->f, "\t\tconst struct flow_type %s[] = {", name);
 	for (size_t i = 0; i < n; i++) {
@@ -147,7 +136,7 @@ static void put_flow_types(const struct flow *w, const char *name, const val_id 
 	fprintf(w->f, "{0}};\n");
 }
 
-static void put_numbers(const struct flow *w, const char *field, const char *attr, uint32_t n)
+static void put_numbers(const struct control_step *w, const char *field, const char *attr, uint32_t n)
 {
 	fprintf(w->f, "\t\t\t.%s = (const int64_t[]){", field);
 	for (uint32_t i = 0; i < n; i++)
@@ -155,7 +144,7 @@ static void put_numbers(const struct flow *w, const char *field, const char *att
 	fprintf(w->f, "0},\n");
 }
 
-static void put_loop_slots(const struct flow *w)
+static void put_loop_slots(const struct control_step *w)
 {
 	const struct looping *p = &w->x->loop;
 
@@ -171,16 +160,15 @@ static void put_loop_slots(const struct flow *w)
 	fprintf(w->f, "NULL};\n");
 }
 
-static void put_loop(const struct flow *w)
+static void put_loop(const struct control_step *w)
 {
 	struct model *M = w->e->M;
 	const struct looping *p = &w->x->loop;
-	const struct graph *b = graph(M->m, w->x->body[0]);
-	uint32_t loop = w->x->use == BODY_LOOP;
+	const struct graph *b = w->body;
 
 	fprintf(w->f, "\t{\n");
 	put_flow_types(w, "takes", b->in.a + p->head, b->in.n - p->head);
-	put_flow_types(w, "gives", b->out.a + loop, b->out.n - loop);
+	put_flow_types(w, "gives", b->out.a + w->loop, b->out.n - w->loop);
 	fprintf(w->f, "\t\tconst struct hone_value *const operand[] = {");
 	for (uint32_t i = p->head; i < w->n->nin; i++) {
 		put_value_pointer(w->e, w->f, call_operand(M, w->call, i));
@@ -208,11 +196,9 @@ static void put_loop(const struct flow *w)
 
 void put_flow_call(struct emission *e, FILE *f, const struct section *s, uint32_t c)
 {
-	const struct call *call = &e->M->calls.a[c];
-	struct flow w = {.e = e, .f = f, .c = c, .call = call, .x = call->control, .last = s == e->M->sections.a ? "&start" : "last"};
+	struct control_step w = control_step(e, f, s, c);
 
-	w.n = node(e->M->m, call->alone);
-	if (w.x->use == BODY_LOOP || w.x->use == BODY_SCAN)
+	if (w.body)
 		put_loop(&w);
 	else
 		put_branches(&w);

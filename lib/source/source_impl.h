@@ -55,17 +55,30 @@ void put_append_call(struct emission *e, FILE *f, uint32_t c);
 void put_maps_call(struct emission *e, FILE *f, uint32_t c);
 
 /* ---- control.c ---- */
+/* A control call that is written. */
+struct control_step {
+	struct emission *e;
+	FILE *f;
+	uint32_t c;
+	const struct call *call;
+	const struct control *x;
+	const struct node *n;
+	const char *last;         /* what laps take, as C */
+	const struct graph *body; /* of a Loop or Scan, else NULL */
+	uint32_t loop;            /* 1: Loop, whose body gives the condition before its results */
+};
+struct control_step control_step(struct emission *e, FILE *f, const struct section *s, uint32_t c);
 /* Call c of section s, a control call. */
 void put_control_call(struct emission *e, FILE *f, const struct section *s, uint32_t c);
 /* The call of the section of a body, as C. */
 void put_run(struct emission *e, FILE *f, const struct section *s, uint32_t c, graph_id body);
+void put_choice(struct emission *e, FILE *f, const struct call *x); /* of branches: the number of one */
+void put_limits(struct emission *e, FILE *f, const struct call *x); /* of a loop: trips, and go and more of a Loop */
 
 /* ---- gears.c ---- */
 /* A Case that makes operands fit its branches; and what such calls need. */
 void put_fitted_call(struct emission *e, FILE *f, const struct section *s, uint32_t c);
 void put_fitted_text(struct emission *e, FILE *f);
-void put_choice(struct emission *e, FILE *f, const struct call *x); /* of branches: the number of one */
-void put_limits(struct emission *e, FILE *f, const struct call *x); /* of a loop: trips, and go and more of a Loop */
 
 /* ---- flow.c ---- */
 /* The same on values. */
