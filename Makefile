@@ -79,7 +79,12 @@ build/gen/lib/source/called.inc: $(CALLED)
 	@mkdir -p $(@D)
 	@sed -nE 's/.*"static inline [a-z]+ ([a-z_0-9]+)\(.*/"\1",/p; s/.*"typedef .* ([a-z]+)( __attribute__|;).*/"\1",/p; s/.*LANE_BY_LANE\("([a-z]+).*/"\1",/p' \
 		$(CALLED) | LC_ALL=C sort -u > $@
-build/lib/source/name.o: build/gen/lib/source/called.inc
+# What the texts that all models carry along declare: the same.
+DECLARED := $(wildcard lib/source/*.in lib/native/*.h) lib/source/state_file.h lib/op/hone_value.h lib/runner/model_abi.h lib/op/opaque.h
+build/gen/lib/source/declared.inc: lib/source/declared.awk $(DECLARED)
+	@mkdir -p $(@D)
+	@awk -f lib/source/declared.awk $(DECLARED) | LC_ALL=C sort -u > $@
+build/lib/source/name.o: build/gen/lib/source/called.inc build/gen/lib/source/declared.inc
 # The table of strategies is the list of their files.
 STRATEGIES := $(wildcard lib/search/strategies/*.c)
 build/gen/lib/search/strategies.inc: $(STRATEGIES) lib/search/strategies

@@ -160,14 +160,40 @@ for type in i8 u8; do
 done
 
 # What the file declares, for this model or another, is no model's name: that gets model_ before it.
+cat >kept.txt <<'END' # with states, sizes of a run, natives and a branch
+hone-text 1
+module ir=8 opset=20
+symbol k 0 inf
+const w = f32[4] [1, 2, 3, 4]
+graph yes {
+  a = Unique(@w)
+  output yes.o = a
+}
+graph no {
+  b = Relu(@w)
+  output no.o = b
+}
+graph main {
+  input x: f32[k,4]
+  input s: f32[4]
+  input c: bool[]
+  y = If(c) {else_branch=graph no then_branch=graph yes}
+  z = Unique(x) {sorted=1}
+  n = Tanh(s)
+  output y = y
+  output z = z
+  output n = n
+}
+END
 declared() {
 	lib=$top/lib
 	sed -nE 's/.*"static inline [a-z]+ ([a-z_0-9]+)\(.*/\1/p; s/.*"typedef .* ([a-z]+)( __attribute__|;).*/\1/p; s/.*LANE_BY_LANE\("([a-z]+).*/\1/p' \
 		$lib/target/*/*.c "$lib/emit/prelude.c" "$lib/loop/math.c" "$lib/loop/instr.c"
 	ge-emit --no-compile --embed pool.g -o embeds
+	ge-load kept.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q --alias s=n -o kept.g && ge-emit --no-compile --threads 2 kept.g -o keeps
 	sed -nE 's/^#define ([A-Za-z_]+).*/\1/p; s/^struct ([a-z_]+) \{.*/\1/p
 		s/^(static|struct|const|extern|int|void|KERNEL)[^[(=;{]*[ *]([A-Za-z_][A-Za-z_0-9]*)[[(;= ].*/\2/p' \
-		"$top"/lib/source/*.in "$top/lib/runner/model_abi.h" "$top/lib/op/opaque.h" embeds.c | grep -v -e embeds -e '^__'
+		"$top"/lib/source/*.in "$top/lib/runner/model_abi.h" "$top/lib/op/opaque.h" "$top"/lib/op/hone_value.h embeds.c keeps.c | grep -v -e embeds -e keeps -e '^__'
 	printf '%s\n' max_f32 min_i64 div_u8 bf16_get k00 k12_3 k12_3_work f_0123456789abcdef transpose8 transpose16_part
 }
 mkdir names

@@ -1,0 +1,31 @@
+# The names that text of compiled models declares at file scope, and its macros, in quotes: no model may have one of them. Marks of
+# templates, @LIKE_THIS@, may begin a line; names that the model's is part of are its own.
+function put(name) { if (name ~ /^[A-Za-z_][A-Za-z_0-9]*$/) printf "\"%s\",\n", name }
+{
+	gsub(/^(@[A-Z]+@)+/, "")
+	gsub(/__attribute__\(\([a-z]*\)\) */, "")
+}
+/^#/ {
+	if ($1 == "#define") {
+		sub(/\(.*/, "", $2)
+		put($2)
+	}
+	next
+}
+/^enum/ { constants = 1 }
+constants {
+	line = $0
+	sub(/\/\*.*/, "", line)
+	while (match(line, /[A-Z][A-Z_0-9]+/)) {
+		put(substr(line, RSTART, RLENGTH))
+		line = substr(line, RSTART + RLENGTH)
+	}
+	constants = $0 !~ /}/
+	next
+}
+/^[a-zA-Z]/ && match($0, /[[(={;]/) {
+	n = split(substr($0, 1, RSTART - 1), word, /[ *]+/)
+	while (n > 1 && word[n] == "")
+		n--
+	put(word[n])
+}
