@@ -259,6 +259,8 @@ poly prog_param(struct loop_prog *p, sym name, int64_t lo, int64_t hi, int64_t d
  * programs, built or not; q is not. NULL, or why it cannot be ("axis m of mm is 3, 5 and 8"). */
 const char *prog_unify(struct loop_prog *q, int n, struct loop_prog *const *p, const int64_t (*at)[LOOP_PARAMS_MAX], int nforms,
 		       const poly *form);
+/* Is q, for the values of its parameters, the program p, which has none? Neither is scheduled. */
+bool prog_becomes(struct loop_prog *q, struct loop_prog *p);
 /* Size of a dim, an extent of the storage, size of an axis. */
 poly buf_dim(struct loop_prog *p, buf_id b, int d);
 poly buf_size(struct loop_prog *p, buf_id b, int d);

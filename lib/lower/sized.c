@@ -1,5 +1,6 @@
 /* Groups of varying sizes: lowered for several sizes, and what these programs have in common (prog_unify). The schedule is that of the
- * usual sizes: its trace says how loops are split, not how long they are. */
+ * usual sizes: its trace says how loops are split, not how long they are. That its numbers hold for all sizes is shown on a grid of them
+ * (sized_grid.c), where that is small; else they are compared at some. */
 #define _GNU_SOURCE
 #include "lower/sized_impl.h"
 #include <stdlib.h>
@@ -164,6 +165,8 @@ static void range_of(const struct group *g, int k, int64_t *lo, int64_t *hi)
 	else
 		poly_var_range(g->m->dims, g->symbol[k], lo, hi);
 }
+
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
 /* Values that symbol k may have: from *lo to *hi by the step that is returned. */
 static int64_t values_of(const struct group *g, int k, int64_t *lo, int64_t *hi)
@@ -472,6 +475,44 @@ static const char *compare(struct group *g, node_id n, const struct target *t, c
 	return wrong;
 }
 
+/* The program for single sizes on a grid that determines the numbers of q is q. *proved: it is, on all of it. NULL, or where it says otherwise. */
+static const char *on_grid(struct group *g, node_id n, const struct target *t, const struct lowered *q, struct digest computed,
+			   const int64_t *first, bool *proved)
+{
+	enum { GRID_MAX = 36 };
+	struct sized_axis axis[LOOP_PARAMS_MAX];
+	int *rank = ARENA_ARRAY(&g->m->arena, int, g->v.n + 1);
+	const char *wrong = NULL;
+	int64_t count = 1;
+
+	for (size_t v = 0; v < g->v.n; v++)
+		rank[v] = val(g->m, g->v.a[v])->type.rank;
+	for (int k = 0; k < g->n && count <= GRID_MAX; k++) {
+		int64_t lo, hi, unit = values_of(g, k, &lo, &hi);
+		axis[k] = sized_axis(g->m->dims, g->symbol[k], g->v.n, rank, g->dims.a);
+		axis[k].step *= unit / gcd(unit, axis[k].step);
+		count *= axis[k].count;
+		count = first[k] > hi - axis[k].step * (axis[k].count - 1) ? GRID_MAX + 1 : count;
+	}
+	*proved = count <= GRID_MAX;
+	for (int64_t i = 0; *proved && i < count; i++) {
+		int64_t size[LOOP_PARAMS_MAX], rest = i;
+		const char *why;
+		for (int k = 0; k < g->n; rest /= axis[k++].count)
+			q->prog->params.a[k].value = size[k] = first[k] + rest % axis[k].count * axis[k].step;
+		set_types(g, size);
+		struct lowered l = single(g, n, t, q->prog->algo, computed, &why);
+		set_types(g, NULL);
+		*proved = !why && digest_eq(l.prog->constants, computed) && prog_becomes(q->prog, l.prog);
+		if (!why && !*proved && !sized_agrees(g->m, q, &l, !digest_eq(l.prog->constants, computed)))
+			wrong = arena_printf(&g->m->arena, "it is not what the program for %s = %ld is", sym_str(q->prog->params.a[0].name),
+					     (long)size[0]);
+		if (l.prog)
+			prog_free(l.prog);
+	}
+	return wrong;
+}
+
 /* The program that the first n of p have in common, if it is one for all sizes, into s. NULL, or why it is not. */
 static const char *join(struct group *g, node_id id, const struct target *t, int n, struct loop_prog *const *p,
 			const int64_t (*at)[LOOP_PARAMS_MAX], struct sized *s)
@@ -484,6 +525,8 @@ static const char *join(struct group *g, node_id id, const struct target *t, int
 		why = loop_verify(l.prog);
 	if (!why)
 		why = compare(g, id, t, &l, p[0]->constants);
+	if (!why)
+		why = on_grid(g, id, t, &l, p[0]->constants, at[0], &s->proved);
 	if (!why)
 		s->low.prog = l.prog;
 	else if (l.prog) {

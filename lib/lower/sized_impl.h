@@ -13,4 +13,9 @@ void sized_settle(struct polys *P, int n, poly *e, int nresult, const dim *resul
 poly sized_stand(struct polys *P, int n, poly *const *e, poly_var symbol);
 /* The least value of a symbol with which e can be 1 or more, as far as intervals tell. */
 int64_t sized_least(struct polys *P, poly e, poly_var symbol);
+/* Sizes of a symbol to try: any one and so many more, each `step` larger. size: of n values. */
+struct sized_axis {
+	int64_t step, count;
+};
+struct sized_axis sized_axis(struct polys *P, poly_var symbol, size_t n, const int *rank, dim *const *size);
 #endif

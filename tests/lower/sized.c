@@ -241,6 +241,8 @@ static void module_kernels(struct module *m)
 		}
 		if (getenv("SIZED_VERBOSE"))
 			printf("%s%s", trace, prog_str(k[n].s.low.prog, &a));
+		if (k[n].s.usual && !k[n].s.proved)
+			printf("# %s: its numbers are sampled\n", node_where(m, g->nodes.a[i], &a));
 		p[n] = k[n].s.low.prog;
 		n++;
 	}

@@ -40,7 +40,7 @@ EXPLAINED = [
     ("ort", r"^Shrink\{.*\} i(32|64)", "huge", UNDEFINED),
     ("both", r"^QuantizeLinear", "wide", UNDEFINED),
     ("both", r"^QuantizeLinear\{.*block_size", "wide by blocks", UNDEFINED),
-    ("ort", r"^DequantizeLinear\{.*block_size=\d+.*\} \S+ \d+ ", "refused", "refuses blocks of the only axis"),
+    ("ort", r"^(Q|Deq)uantizeLinear\{.*block_size=\d+.*\} \S+ \d+ ", "refused", "refuses blocks of the only axis"),
     ("ort", r"^ReduceMean\S* i64", "any", WIDE_SUMS),
     ("numpy", r"^QuantizeLinear f16", "one", HALVES),
     ("both", r"^Resize", "no number", ZERO_TAPS),
