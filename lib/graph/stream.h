@@ -21,7 +21,7 @@ void stream_close(struct stream_reader *r);
 /* Tensor data of at most STREAM_INLINE bytes goes inline; more goes to the blob store. pack: all
  * of it goes into the stream, as blobs after the records. */
 enum { STREAM_INLINE = 256, STREAM_VERSION = 1 };
-/* Until stream_finish, a process that dies ends what it wrote to standard output with an abort record. */
+/* A path that ends in .onnx is refused. Until stream_finish, a process that dies ends what it wrote to standard output with an abort record. */
 struct stream_writer *stream_create(const char *path, bool pack);
 void stream_write(struct stream_writer *w, struct module *m);
 void stream_finish(struct stream_writer *w); /* and frees w */

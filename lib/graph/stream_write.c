@@ -488,9 +488,20 @@ static void write_abort(void *arg)
 	mp_out_free(&o);
 }
 
+/* A name that is another format's would deceive whoever reads the file. */
+static void refuse_name(const char *path)
+{
+	const char *end = path ? strrchr(path, '.') : NULL;
+
+	if (end && !strcmp(end, ".onnx"))
+		die(EX_BADUSE, "%s: this writes a graph stream; for ONNX: ... | ge-export -o %s", path, path);
+}
+
 struct stream_writer *stream_create(const char *path, bool pack)
 {
 	struct stream_writer *w = xcalloc(1, sizeof *w);
+
+	refuse_name(path);
 	w->pack = pack;
 	outfile_open(&w->out, path, true);
 	w->hook = die_hook(write_abort, w);

@@ -129,7 +129,7 @@ is "$(rc ge-quantize -s nan.stats -o x.g float.g) $(grep -c '4 layers stay in fl
 # Stopped: the best so far is written.
 cat >slow <<'END'
 #!/bin/sh
-[ ! -e "$(dirname "$0")/count4" ] || { touch "$(dirname "$0")/waits"; exec sleep 20; }
+[ ! -e "$(dirname "$0")/count4" ] || { touch "$(dirname "$0")/waits"; exec sleep 200; }
 for i in 1 2 3 4; do [ -e "$(dirname "$0")/count$i" ] || { touch "$(dirname "$0")/count$i"; break; }; done
 exec "$(dirname "$0")/accuracy" "$1"
 END
@@ -147,7 +147,7 @@ kill -INT $! # which a shell's background command ignores, but for those that as
 wait $!
 is "$? $(wc -l <err) $(ge-check stopped.g && echo whole)" "0 1 whole" "interrupted: a whole model, one line"
 rm -f count* waits
-is "$(rc timeout 15 ge-quantize -q -s bad.stats --metric ./slow --seconds 2 -o late.g bad.g) $(wc -l <err) $(ge-check late.g && echo whole)" \
+is "$(rc timeout 100 ge-quantize -q -s bad.stats --metric ./slow --seconds 2 -o late.g bad.g) $(wc -l <err) $(ge-check late.g && echo whole)" \
 	"0 1 whole" "--seconds: a whole model, one line"
 
 fails() { # CODE WHAT COMMAND...
@@ -161,6 +161,27 @@ fails 64 "no such method" ge-quantize -s stats --method best -o x.g float.g
 fails 64 "bits that there are not" ge-quantize -s stats --weights 5 -o x.g float.g
 fails 65 "statistics of another model" ge-quantize -s bad.stats -o x.g float.g
 fails 65 "no statistics in the file" ge-quantize -s images.npy -o x.g float.g
+# Stopped while layers are measured, each alone: the model of that one which holds is better than that of all.
+cat >counts <<'E'
+#!/bin/sh
+n=$(($(cat n 2>/dev/null || echo 0) + 1))
+echo $n >n
+case $n in
+1) echo 100 ;;
+2) echo 20 ;;
+3) echo 90 ;;
+4) echo 99.9 ;;
+*) touch waits && exec sleep 200 ;;
+esac
+E
+chmod +x counts
+rm -f n waits
+ge-quantize -s bad.stats --metric ./counts --drop 0.5 -o late.g bad.g >out 2>err &
+awaited
+kill -TERM $!
+wait $!
+is "$? $(awk '$2 == "int8"' out | wc -l) $(sed -n 's/^metric: //p' out)" "0 1 100 in float, 99.9 quantised; it was run 5 times" \
+	"stopped: the best layer alone"
 fails 65 "a metric that fails" ge-quantize -s stats --metric false -o x.g float.g
 fails 65 "a metric that is no command" ge-quantize -s stats --metric /nosuch -o x.g float.g
 fails 65 "a metric that says nothing" ge-quantize -s stats --metric true -o x.g float.g

@@ -386,4 +386,11 @@ else
 	skip "a full disk" "no right to mount"
 fi
 rmdir run/full
+# A stream under the name of another format.
+run=0
+for tool in ge-quantize ge-shape ge-integer ge-import; do
+	(cd run && "$tool" $([ $tool = ge-quantize ] && echo --activations dynamic) -o x.onnx "$model") >out 2>err
+	[ $? = 64 ] && grep -q 'ge-export -o x.onnx' err && [ ! -e run/x.onnx ] || run=1
+done
+ok $run "a stream is not written as .onnx"
 done_testing

@@ -303,7 +303,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	stream_write(w, m);
 	stream_finish(w);
 	warn_of_layers(&p);
-	if (!held)
+	if (!held || metric.interrupted)
 		warn("%s: the metric is %.6g, wanted %.6g; this is the best so far", metric.interrupted ? "stopped" : "all layers tried",
 		     metric.after, metric.before - metric.drop);
 	if (a->out && (a->json || !msg_quiet))

@@ -129,8 +129,22 @@ static double run(struct metric *k, struct module *m)
 
 static double measure(struct metric *k, struct plan *p, const bool *on) { return run(k, plan_build(p, on, NULL)); }
 
-static void measure_layers(struct metric *k, struct plan *p, const bool *on)
+/* Is layer i alone a better model than layer best alone (none: p->layers.n)? First the metric holds, then it is quicker. */
+static bool is_better(const struct metric *k, const struct plan *p, size_t i, size_t best)
 {
+	const struct layer *a = &p->layers.a[i], *b = &p->layers.a[best];
+
+	if (best == p->layers.n)
+		return true;
+	if (a->harm <= k->drop && b->harm <= k->drop)
+		return a->microseconds > b->microseconds;
+	return a->harm < b->harm;
+}
+
+/* The harm of each layer. Returns that which is the best model alone, of those that were measured; p->layers.n: none was. */
+static size_t measure_layers(struct metric *k, struct plan *p, const bool *on)
+{
+	size_t best = p->layers.n;
 	bool *alone = xcalloc(p->layers.n + 1, sizeof *alone);
 	struct progress bar;
 
@@ -143,11 +157,15 @@ static void measure_layers(struct metric *k, struct plan *p, const bool *on)
 		alone[i] = true;
 		double v = measure(k, p, alone);
 		alone[i] = false;
-		if (!stopped)
-			l->harm = k->before - v;
+		if (stopped)
+			break;
+		l->harm = k->before - v;
+		if (is_better(k, p, i, best))
+			best = i;
 	}
 	progress_end(&bar);
 	free(alone);
+	return best;
 }
 
 /* The layer whose return to float gains most for the time that it takes; where none is known to do harm, that with most error. */
@@ -182,6 +200,7 @@ bool metric_hold(struct metric *k, struct plan *p, bool *on)
 {
 	bool *mix = xcalloc(p->layers.n + 1, sizeof *mix);
 	struct sigaction act = {.sa_handler = stop};
+	size_t alone = p->layers.n;
 	double v;
 
 	sigaction(SIGINT, &act, NULL);
@@ -193,7 +212,7 @@ bool metric_hold(struct metric *k, struct plan *p, bool *on)
 	k->after = stopped ? NAN : measure(k, p, on);
 	bool held = k->after >= k->before - k->drop;
 	if (!held && !stopped)
-		measure_layers(k, p, on);
+		alone = measure_layers(k, p, on);
 	memcpy(mix, on, p->layers.n);
 	while (!held && !stopped) {
 		size_t i = worst(p, mix);
@@ -209,6 +228,12 @@ bool metric_hold(struct metric *k, struct plan *p, bool *on)
 		}
 	}
 	k->interrupted = stopped;
+	if (!held && stopped && alone < p->layers.n && k->before - p->layers.a[alone].harm > k->after) {
+		memset(on, 0, p->layers.n);
+		on[alone] = true;
+		k->after = k->before - p->layers.a[alone].harm;
+		held = k->after >= k->before - k->drop;
+	}
 	free(mix);
 	return held;
 }
