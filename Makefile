@@ -80,7 +80,7 @@ build/gen/lib/source/called.inc: $(CALLED)
 	@sed -nE 's/.*"static inline [a-z]+ ([a-z_0-9]+)\(.*/"\1",/p; s/.*"typedef .* ([a-z]+)( __attribute__|;).*/"\1",/p; s/.*LANE_BY_LANE\("([a-z]+).*/"\1",/p' \
 		$(CALLED) | LC_ALL=C sort -u > $@
 # What the texts that all models carry along declare: the same.
-DECLARED := $(wildcard lib/source/*.in lib/native/*.h) lib/source/state_file.h lib/op/hone_value.h lib/runner/model_abi.h lib/op/opaque.h
+DECLARED := $(wildcard lib/source/*.in lib/source/*.c lib/native/*.h) lib/source/state_file.h lib/op/hone_value.h lib/runner/model_abi.h lib/op/opaque.h
 build/gen/lib/source/declared.inc: lib/source/declared.awk $(DECLARED)
 	@mkdir -p $(@D)
 	@awk -f lib/source/declared.awk $(DECLARED) | LC_ALL=C sort -u > $@
