@@ -544,9 +544,10 @@ static void mark_varying(struct loop_prog *p, struct loop_prog *q)
 			lbuf(p, b)->varies |= (uint32_t)(lbuf(q, b)->dim[d] != POLY_UNKNOWN) << d;
 }
 
-/* How many sizes of the group are odd, at all points but the usual one. */
+/* How many sizes of the group are odd, at all points but the usual one; beside that, how many are twice an odd number. */
 static int odd_sizes(const struct group *g)
 {
+	enum { ODD = 1 << 12 };
 	int odd = 0;
 
 	for (int point = 0; point < USUAL; point++) {
@@ -555,14 +556,16 @@ static int odd_sizes(const struct group *g)
 			size[k] = size_at(g, point, k);
 		int64_t *env = values_at(g, size);
 		for (size_t i = 0; i < g->v.n; i++)
-			for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
-				odd += (int)(poly_eval(g->m->dims, g->dims.a[i][d], env) & 1);
+			for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++) {
+				int64_t n = poly_eval(g->m->dims, g->dims.a[i][d], env);
+				odd += n & 1 ? ODD : n & 2 ? 1 : 0;
+			}
 		free(env);
 	}
 	return odd;
 }
 
-/* Of odd sizes borders differ most: windows with steps reach beyond them. */
+/* Of odd sizes borders differ most: windows with steps reach beyond them. So do tiles of four, also where all sizes are even. */
 static void choose_rest(struct group *g)
 {
 	enum { TRIES = 24 };

@@ -25,13 +25,18 @@ static struct nms_box nms_box(const struct native_tensor *t, int64_t i, bool cen
 	return b;
 }
 
+/* A box with NaN has no area. The quotient is computed only where it may be above most. */
 static bool nms_overlaps(const struct nms_box *a, const struct nms_box *b, double most)
 {
-	double h = fmin(a->y1, b->y1) - fmax(a->y0, b->y0), w = fmin(a->x1, b->x1) - fmax(a->x0, b->x0), both = h * w;
+	static const double nearly = 1 - 1e-9;
 
-	if (!(h > 0 && w > 0 && a->area > 0 && b->area > 0))
+	if (!(a->area > 0 && b->area > 0))
 		return false;
-	return both / (a->area + b->area - both) > most;
+	double h = (a->y1 < b->y1 ? a->y1 : b->y1) - (a->y0 > b->y0 ? a->y0 : b->y0);
+	double w = (a->x1 < b->x1 ? a->x1 : b->x1) - (a->x0 > b->x0 ? a->x0 : b->x0);
+	double both = h * w, all = a->area + b->area - both;
+
+	return h > 0 && w > 0 && !(both < nearly * most * all) && both / all > most;
 }
 
 /* A word that is larger the earlier a box comes: by its score, then by its number. */
@@ -91,24 +96,70 @@ static bool nms_take(struct native *n, struct nms_taken *t, int64_t image, int64
 	return true;
 }
 
+enum { NMS_BLOCK = 32 };
+
 struct nms {
 	int64_t boxes, most;
 	double overlap, least;
 	struct nms_box *box;
 	uint64_t *heap;
+	double *y0, *x0, *y1, *x1; /* of what was taken of the class; up to a whole block, boxes that meet none */
 };
+
+/* Box number i of its class is taken. */
+static void nms_edges(const struct nms *s, int64_t i, const struct nms_box *b)
+{
+	for (int64_t k = i; i % NMS_BLOCK == 0 && k < i + NMS_BLOCK; k++)
+		s->y0[k] = s->x0[k] = s->y1[k] = s->x1[k] = -INFINITY;
+	s->y0[i] = b->y0;
+	s->x0[i] = b->x0;
+	s->y1[i] = b->y1;
+	s->x1[i] = b->x1;
+}
+
+typedef double nms_edge __attribute__((vector_size(64), aligned(8)));
+typedef int64_t nms_mask __attribute__((vector_size(64)));
+enum { NMS_LANES = sizeof(nms_edge) / sizeof(double) };
+
+/* Does a box of the block that begins at i meet it? */
+static bool nms_meets(const struct nms *s, int64_t i, const struct nms_box *b)
+{
+	nms_mask meets = {0};
+	int64_t any = 0;
+
+	for (int64_t k = i; k < i + NMS_BLOCK; k += NMS_LANES)
+		meets |= (*(const nms_edge *)(s->y1 + k) > b->y0) & (*(const nms_edge *)(s->y0 + k) < b->y1) &
+			 (*(const nms_edge *)(s->x1 + k) > b->x0) & (*(const nms_edge *)(s->x0 + k) < b->x1);
+	for (int k = 0; k < NMS_LANES; k++)
+		any |= meets[k];
+	return any;
+}
+
+/* Does it overlap a box that was taken of its class, from number `begin` of all on? */
+static bool nms_covered(const struct nms *s, const struct nms_taken *t, int64_t begin, const struct nms_box *b)
+{
+	for (int64_t i = 0, n = t->n - begin; i < n; i += NMS_BLOCK) {
+		if (!nms_meets(s, i, b))
+			continue;
+		for (int64_t k = i; k < n && k < i + NMS_BLOCK; k++)
+			if (nms_overlaps(b, &s->box[t->a[3 * (begin + k) + 2]], s->overlap))
+				return true;
+	}
+	return false;
+}
 
 static bool nms_class(struct native *n, const struct nms *s, int64_t image, int64_t class, int64_t classes, struct nms_taken *t)
 {
 	int64_t held = nms_heap(&n->in[1], (image * classes + class) * s->boxes, s->boxes, s->least, s->heap), begin = t->n;
 
 	while (held && t->n - begin < s->most) {
-		int64_t i = UINT32_MAX - (uint32_t)s->heap[0], k = begin;
+		int64_t i = UINT32_MAX - (uint32_t)s->heap[0];
 		s->heap[0] = s->heap[--held];
 		nms_sink(s->heap, held, 0);
-		while (k < t->n && !nms_overlaps(&s->box[i], &s->box[t->a[3 * k + 2]], s->overlap))
-			k++;
-		if (k == t->n && !nms_take(n, t, image, class, i))
+		if (nms_covered(s, t, begin, &s->box[i]))
+			continue;
+		nms_edges(s, t->n - begin, &s->box[i]);
+		if (!nms_take(n, t, image, class, i))
 			return false;
 	}
 	return true;
@@ -129,8 +180,12 @@ NATIVE const char *native_NonMaxSuppression(struct native *n)
 	s.boxes = boxes->dims[1];
 	s.box = n->scratch(n, (size_t)s.boxes * sizeof *s.box);
 	s.heap = n->scratch(n, (size_t)s.boxes * sizeof *s.heap + 8);
-	if (!s.box || !s.heap)
+	s.y0 = n->scratch(n, 4 * ((size_t)s.boxes + NMS_BLOCK) * sizeof *s.y0);
+	if (!s.box || !s.heap || !s.y0)
 		return native_no_room(n);
+	s.x0 = s.y0 + s.boxes + NMS_BLOCK;
+	s.y1 = s.x0 + s.boxes + NMS_BLOCK;
+	s.x1 = s.y1 + s.boxes + NMS_BLOCK;
 	for (int64_t b = 0; b < boxes->dims[0] && s.most > 0; b++) {
 		for (int64_t i = 0; i < s.boxes; i++)
 			s.box[i] = nms_box(boxes, b * s.boxes + i, center);

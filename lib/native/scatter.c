@@ -117,6 +117,22 @@ static const char *scatter_begin(struct native *n, struct scatter *s)
 	return NULL;
 }
 
+/* How many of the n indices from number i on are the first of them again. */
+static int64_t scatter_equal(const struct native_tensor *t, int64_t i, int64_t n)
+{
+	const int64_t *q = (const int64_t *)t->data + i;
+	const int32_t *d = (const int32_t *)t->data + i;
+	int64_t k = 1;
+
+	if (t->type == NATIVE_I64)
+		while (k < n && q[k] == q[0])
+			k++;
+	else
+		while (k < n && d[k] == d[0])
+			k++;
+	return k;
+}
+
 NATIVE const char *native_ScatterElements(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0], *ix = &n->in[1];
@@ -139,10 +155,11 @@ NATIVE const char *native_ScatterElements(struct native *n)
 	total = native_count(ix);
 	last = ix->dims[rank - 1];
 	for (int64_t i = 0; i < total; i += last) {
-		for (int64_t j = 0; j < last; j++) {
+		for (int64_t j = 0, run; j < last; j += run) {
 			if (!scatter_at(ix, i + j, x->dims[axis], &to))
 				return scatter_outside(n, i + j, x->dims[axis]);
-			scatter_run(&s, base + to * stride[axis] + (axis == rank - 1 ? 0 : j), i + j, 1);
+			run = axis == rank - 1 ? 1 : scatter_equal(ix, i + j, last - j);
+			scatter_run(&s, base + to * stride[axis] + (axis == rank - 1 ? 0 : j), i + j, run);
 		}
 		for (int k = rank - 2; k >= 0; k--) { /* the next row of indices */
 			int64_t move = k == axis ? 0 : stride[k];

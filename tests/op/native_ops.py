@@ -134,12 +134,12 @@ def deform_conv(g):
 
 @maker
 def nms(g):
-    b, c, n = g.num(1, 2), g.num(1, 3), g.num(1, 9)
+    b, c, n = g.num(1, 2), g.num(1, 3), g.num(30, 90) if g.chance(0.2) else g.num(1, 9)
     lo = g.rng.uniform(0, 5, (b, n, 2))
     boxes = np.concatenate([lo, lo + g.rng.uniform(0.2, 4, (b, n, 2))], 2).astype(np.float32)
     if g.chance(0.3):
         boxes[..., [0, 2]] = boxes[..., [2, 0]]
-    more = [np.array([g.num(0, 4)], np.int64), np.array([g.rng.uniform(0, 1)], np.float32), np.array([g.rng.uniform(0, 1)], np.float32)][: g.num(0, 3)]
+    more = [np.array([g.num(0, 4) if n < 30 else 70], np.int64), np.array([g.rng.uniform(0, 1)], np.float32), np.array([g.rng.uniform(0, 1)], np.float32)][: g.num(0, 3)]
     return "NonMaxSuppression", [boxes, g.rng.random((b, c, n)).astype(np.float32)] + more, {"center_point_box": g.num(0, 1)}, 1
 
 
