@@ -274,6 +274,33 @@ static int choices_along(struct loop_prog *p, stage_id s, int v)
 	return c.n;
 }
 
+/* Are lines along v, whose size varies, a few vectors? */
+static bool short_lines(struct loop_prog *p, stage_id s, int v)
+{
+	enum { VECTORS = 4 };
+	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
+
+	return p->usual && b->rank > 1 && b->varies >> v & 1 && lstage(p, s)->axis[v].extent <= VECTORS * sched_lanes(p);
+}
+
+/* Vectors that lie side by side in all lines, then what is left of all: what is known of the rest is found once. */
+static bool lines_apart(struct schedule *r, stage_id s, int v)
+{
+	int order[LOOP_RANK_MAX], rank = memory_order(r->p, s, order);
+	struct words loops = {0};
+
+	if (!sched_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel"))
+		return false;
+	words_add(&loops, axis_loop(r, s, v, ".0"));
+	for (int i = 0; i < rank; i++)
+		if (order[i] != v)
+			words_add(&loops, axis_loop(r, s, order[i], ""));
+	words_add(&loops, axis_loop(r, s, v, ".1"));
+	sched_list(r, NULL, PRIM_REORDER, &loops);
+	sched_try(r, PRIM_VECTOR, axis_loop(r, s, v, ".1"));
+	return true;
+}
+
 static bool is_guard(struct loop_prog *p, ex_id e, void *arg) { return lex(p, e)->kind == EX_GUARD; }
 
 void template_map(struct schedule *r, stage_id s)
@@ -307,6 +334,8 @@ void template_map(struct schedule *r, stage_id s)
 			sched_try(r, PRIM_PARTITION, axis_loop(r, s, v, ""), "auto");
 		return;
 	}
+	if (fills && short_lines(p, s, v) && lines_apart(r, s, v))
+		return;
 	if (extent <= r->lanes) {
 		sched_try(r, PRIM_VECTOR, axis_loop(r, s, v, ""));
 		return;

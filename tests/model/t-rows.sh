@@ -64,4 +64,27 @@ for set in b=1,t=1 b=2,t=7 b=7,t=33; do
 done
 run-dev view.so --set b=0,t=3 -o y.npz && run-dev view.so --set b=3,t=0 -o y.npz
 ok $? "of no elements"
+
+# Short lines with a border: whole vectors of all lines, then what is left of all.
+cat >border.txt <<END
+hone-text 1
+module ir=8 opset=20
+symbol b 1 inf
+symbol n 1 inf
+const k = f32[32,24,3] [$(weights 2304 0.125)]
+const w = f32[32,32,3] [$(weights 3072 0.25)]
+graph main {
+  input x: f32[b,24,n]
+  c = Conv(x, @k) {pads=[1,1] strides=[32]} "c"
+  y = Conv(c, @w) {pads=[1,1]} "y"
+  output y = y
+}
+END
+ge-load border.txt | ge-shape | ge-fuse | ge-layout -o border.g && ge-plan -q border.g -o plan.g && ge-emit -q plan.g -o border && ge-emit -q --print-traces plan.g >traces &&
+	grep -q '^reorder pad.w.0 pad.n pad.c pad.w.1' traces
+ok $? "what is left of short lines is loaded for all at once" || cat traces
+for set in b=1,n=1 b=1,n=33 b=3,n=500 b=2,n=512 b=5,n=1100; do
+	run-dev border.so --set $set -o y.npz && run-ref border.g --set $set -o r.npz && equal y.npz r.npz
+	ok $? "$set: the evaluator's numbers"
+done
 done_testing
