@@ -172,6 +172,10 @@ is "$? $(sed 's/.*twice.g: //' err)" "65 there is more than one model" "two mode
 mixed --all middle q.g >/dev/null 2>err
 [ $? = 64 ]
 ok $? "--all of no form: 64"
+mixed --all low --error 0.1 q.g >/dev/null 2>err
+is "$? $(wc -l <err)" "64 1" "--all leaves --error nothing to bound"
+mixed --error 0.1 q.g >/dev/null 2>err
+is "$? $(wc -l <err)" "64 1" "--error is of f16 and bf16"
 
 ge-export q.g -o q.onnx && HONE_KB=$PWD/none hone build --quiet --mixed q.onnx -o q/q 2>err && grep -q . q/q.d/*-mixed.g && equal q/q.so q.onnx --range x=0.5:2
 ok $? "hone build --mixed"

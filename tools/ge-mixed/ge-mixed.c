@@ -261,6 +261,8 @@ static void mix(struct module *m, const struct pass_ctx *c)
 		note("left as it is: no type of 16 bits is known to be faster than f32 here; run-dev --probe measures, --to names one");
 		return;
 	}
+	if (opt.error > 0 && x.low == DT_U8)
+		die(EX_BADUSE, "--error: nodes of a quantised model only become more exact");
 	mixed_find(&x, opt.keep.a, opt.keep.n);
 	if (opt.all)
 		all_in_form(&x, !strcmp(opt.all, "low"));
@@ -306,6 +308,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		tool_usage();
 	if (!opt.fused[FORM_HIGH] != !opt.fused[FORM_LOW])
 		die(EX_BADUSE, "--high and --low: both are needed");
+	if (opt.all && opt.error > 0)
+		die(EX_BADUSE, "--all makes no choice that --error could bound");
 	if (!target_find(opt.target ? opt.target : "native", &opt.t))
 		die(EX_BADUSE, "--target=%s: there are %s", opt.target, target_names());
 	opt.open = kb_open_if_there(opt.kb);
