@@ -113,7 +113,7 @@ static bool count(const struct hone_value *v, size_t *n)
 		k = large || zero ? 0 : k * v->shape[d];
 		large |= k > MOST;
 	}
-	*n = zero ? 0 : (size_t)k;
+	*n = zero || large ? 0 : (size_t)k;
 	return !large;
 }
 
