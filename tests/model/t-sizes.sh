@@ -65,7 +65,7 @@ graph main {
   output ti2 = ti2
 }
 END
-cat >flow.txt <<END
+cat >grows.txt <<END
 hone-text 1
 module ir=8 opset=20
 symbol n 0 inf
@@ -106,5 +106,5 @@ graph main {
   output k = k
 }
 END
-for model in kernels found flow; do attack $model "$runs" 1; done
+for model in kernels found grows; do attack $model "$runs" 1; done
 done_testing
