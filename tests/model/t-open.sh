@@ -167,7 +167,7 @@ static int large(const void *p)
 }
 int main(void)
 {
-	int64_t n = 1 << 19, s[] = {n, 4}, sz[] = {2, 2};
+	int64_t n = 100000, s[] = {n, 4}, sz[] = {2, 2};
 	float *x = calloc(4 * n, sizeof *x), z[4] = {0};
 	struct hone_value in[] = {{1, 2, s, x}, {1, 2, s, x}, {1, 2, sz, z}}, out[4];
 	vary *m = vary_open("vary.weights", NULL);
