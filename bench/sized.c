@@ -117,7 +117,7 @@ static int find_groups(struct module *m, struct group *g)
 					g[k].count++;
 					varies = false;
 				}
-			why = varies ? sized_schedule(&x.s, NULL, &trace) : NULL;
+			why = varies ? sized_schedule(&x.s, NULL, NULL, &trace) : NULL;
 		}
 		if (why)
 			printf("%s: %s\n", node_where(m, id, &a), why);

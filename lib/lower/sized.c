@@ -696,7 +696,7 @@ void sized_usual(struct module *m, node_id n, struct loop_prog *p)
 	group_release(&g);
 }
 
-const char *sized_schedule(struct sized *s, const char *given, const char **trace)
+const char *sized_schedule(struct sized *s, const char *given, const struct samples *want, const char **trace)
 {
 	struct loop_prog *q = s->low.prog;
 	const char *why;
@@ -707,7 +707,7 @@ const char *sized_schedule(struct sized *s, const char *given, const char **trac
 		s->usual->usual = true;
 	}
 	if (!given)
-		given = arena_str(&q->arena, default_schedule(s->usual ? s->usual : q));
+		given = arena_str(&q->arena, schedule_with(s->usual ? s->usual : q, want, NULL));
 	if (trace)
 		*trace = given;
 	if ((s->usual || trace_given) && (why = loop_apply(q, given, false)))

@@ -2,6 +2,7 @@
 #ifndef HONE_SIZED_H
 #define HONE_SIZED_H
 #include "graph/module.h"
+#include "loop/sampling.h"
 #include "lower/lower.h"
 
 /* For which sizes. */
@@ -22,8 +23,9 @@ struct sized {
 struct sized lower_sized(struct module *m, node_id n, const struct target *t, struct sized_for sizes, const char *algo, const char **why);
 /* Sets the parameters of p to values that are usual, those of images and rows among them. */
 void sized_usual(struct module *m, node_id n, struct loop_prog *p);
-/* Schedules by the trace, NULL: by the default schedule of the usual sizes, for as many threads as low.prog says; legalizes and verifies.
+/* Schedules by the trace, NULL: by the default schedule of the usual sizes, for as many threads as low.prog says, with samples decided
+ * as in want (schedule_with; may be NULL); legalizes and verifies.
  * The trace that was applied goes to *trace (may be NULL), in the arena of low.prog. usual is spent. NULL, or why not. */
-const char *sized_schedule(struct sized *s, const char *given, const char **trace);
+const char *sized_schedule(struct sized *s, const char *given, const struct samples *want, const char **trace);
 void sized_free(struct sized *s);
 #endif

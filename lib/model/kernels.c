@@ -45,7 +45,7 @@ static const char *complete(struct loop_prog *p)
 static const char *schedule(struct kernel *k, struct sized *s)
 {
 	if (s->usual)
-		return sized_schedule(s, k->trace, NULL);
+		return sized_schedule(s, k->trace, NULL, NULL);
 	const char *why = loop_apply(k->prog, k->trace, false), *more;
 	if (!why && *(more = schedule_threads(k->prog))) {
 		size_t n = strlen(k->trace);
@@ -54,15 +54,15 @@ static const char *schedule(struct kernel *k, struct sized *s)
 	return why ? why : complete(k->prog);
 }
 
-/* By the default schedule, as its trace would leave the program. */
-static const char *schedule_default(struct kernel *k, struct sized *s, struct arena *a)
+/* By the default schedule, as its trace would leave the program. want: samples that are decided; may be NULL. */
+static const char *schedule_default(struct kernel *k, struct sized *s, const struct samples *want, struct arena *a)
 {
 	const char *why = NULL, *trace;
 
 	if (s->usual)
-		why = sized_schedule(s, NULL, &trace);
+		why = sized_schedule(s, NULL, want, &trace);
 	else
-		trace = default_schedule(k->prog);
+		trace = schedule_with(k->prog, want, NULL);
 	k->trace = arena_str(a, trace);
 	return s->usual ? why : complete(k->prog);
 }
@@ -82,6 +82,57 @@ static noreturn void die_trace(struct module *m, node_id n, const char *why)
 	die(EX_BADDATA, "%s: %s: its trace: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
 }
 
+/* s, and k's program, which is s's, as they were before any primitive. */
+static void unschedule(struct model *M, node_id n, const struct target *t, struct kernel *k, struct sized *s)
+{
+	struct sized fresh = lower_again(M, n, t, k->sizes, k->prog->algo);
+
+	sized_free(s);
+	*s = fresh;
+	k->prog = s->low.prog;
+}
+
+/* A sample at its plainest: the least number, or the last word, but for the one that was taken. */
+static struct sample plainest(struct sample x)
+{
+	x.decision = x.choice[0];
+	for (int i = 1; i < x.n; i++)
+		if (x.word || x.choice[i] < x.decision)
+			x.decision = x.choice[i];
+	if (x.word && x.decision == x.usual)
+		x.decision = x.choice[0];
+	return x;
+}
+
+/* Schedules that are plainer than the default one, of which k's trace does not apply: with one sample at its plainest, the last first,
+ * then with all. False: none of these applies, either; k's program is unscheduled. */
+static bool schedule_plainer(struct model *M, node_id n, const struct target *t, struct kernel *k, struct sized *s)
+{
+	enum { TRIES_MAX = 12 };
+	struct arena *a = &M->m->arena;
+	struct samples met = {0}, x = {0};
+	const char *why = "", *failed = k->trace;
+
+	trace_samples(failed, a, &met);
+	unschedule(M, n, t, k, s);
+	for (size_t i = met.n, tries = 0; why && met.n && tries < TRIES_MAX; i--, tries++) {
+		x.n = 0;
+		for (size_t j = i ? i - 1 : 0; j < (i ? i : met.n); j++)
+			vec_push(&x, plainest(met.a[j]));
+		why = schedule_default(k, s, &x, a);
+		if (why || !strcmp(k->trace, failed))
+			unschedule(M, n, t, k, s);
+		else
+			k->plain = i ? arena_printf(a, "with another %s", met.a[i - 1].name) : "with the plainest choices";
+		why = why ? why : k->plain ? NULL : failed;
+		if (!i)
+			break;
+	}
+	vec_free(&x);
+	vec_free(&met);
+	return !why;
+}
+
 /* Schedules k's program, which is s's. NULL, or why not even its unscheduled stages can be verified: then there is no kernel. */
 static const char *kernel_make(struct model *M, node_id n, const struct target *t, const char *trace, struct kernel *k, struct sized *s)
 {
@@ -91,19 +142,20 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 		k->trace = k->given ? k->given : trace;
 		why = schedule(k, s);
 	} else {
-		why = schedule_default(k, s, &m->arena);
+		why = schedule_default(k, s, NULL, &m->arena);
 	}
 	if (why && k->given)
 		die_trace(m, n, why);
 	if (!why || trace)
 		return why;
+	why = arena_str(&m->arena, why);
+	if (schedule_plainer(M, n, t, k, s)) {
+		k->plain = arena_printf(&m->arena, "a plainer schedule, %s: %s", k->plain, why);
+		return NULL;
+	}
 	warn("%s: the default trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
 	k->plain = arena_printf(&m->arena, "plain loops: %s", why);
 	k->trace = strcmp(k->prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k->prog->algo) : "";
-	struct sized fresh = lower_again(M, n, t, k->sizes, k->prog->algo);
-	sized_free(s);
-	*s = fresh;
-	k->prog = s->low.prog;
 	if ((why = schedule(k, s)))
 		why = arena_printf(&m->arena, "plain loops: %s", why);
 	return why;
@@ -296,7 +348,7 @@ const char *kernel_trace(struct model *M, node_id n, const struct target *t, str
 	if (why)
 		return NULL;
 	k.prog->threads = M->threads;
-	why = schedule_default(&k, &s, &M->m->arena);
+	why = schedule_default(&k, &s, NULL, &M->m->arena);
 	sized_free(&s);
 	return why ? NULL : k.trace;
 }

@@ -392,6 +392,37 @@ static void sum_rows(struct schedule *r, stage_id product)
 			template_row_sum(r, s);
 }
 
+/* Is the loop in no other? */
+static bool is_outermost(struct loop_prog *p, nest_id loop)
+{
+	nest_id n = lnest(p, loop)->parent;
+
+	while (n && lnest(p, n)->kind == NEST_SEQ)
+		n = lnest(p, n)->parent;
+	return !n;
+}
+
+/* A padded copy of images of varying sizes, read by a window: of one image at a time, where the reader takes one after the other. (Known
+ * sizes run image by image as a whole, or have no copy.) */
+static void place_copy(struct schedule *r, stage_id s)
+{
+	static const char *const place[] = {"image", "whole"};
+	struct loop_prog *p = r->p;
+	stage_id reader = sched_sole_reader(p, s);
+	ex_id read[READS_MAX];
+
+	if (!p->usual || !reader || lex(p, lstage(p, s)->body)->kind != EX_GUARD || lstage(p, reader)->comb == COMB_NONE ||
+	    lstage(p, s)->nspatial < 3 || lstage(p, s)->axis[0].extent < 2 || stage_all_reads(p, s, read) != 1 ||
+	    lex(p, read[0])->index[0] != stage_axis(p, s, 0))
+		return;
+	const char *loop = axis_loop(r, reader, 0, ""), *name = sym_str(lstage(p, s)->name), *sample = sched_name(r, "%s.place", name);
+	nest_id images = loop_find(p, loop);
+	if (!images || !is_outermost(p, images) || sched_word(r, sample, place, 2, 0) == 1)
+		return;
+	if (!sched_try(r, PRIM_AT, name, loop))
+		sched_drop(r, sample);
+}
+
 const char *schedule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
 	struct schedule r = {.p = p, .along = -1, .want = want};
@@ -418,8 +449,10 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 	if (!done && anchor && result && count_reductions(p) > 1)
 		done = template_blocks(&r, result);
 	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s))
+		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s)) {
+			place_copy(&r, s);
 			template_map(&r, s);
+		}
 	for (size_t i = 0; got && i < r.met.n; i++)
 		vec_push(got, r.met.a[i]);
 	sched_threads(&r);

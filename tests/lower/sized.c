@@ -233,7 +233,7 @@ static void module_kernels(struct module *m)
 		if (!why)
 			k[n].s.low.prog->threads = threads;
 		if (!why)
-			why = sized_schedule(&k[n].s, given, &trace);
+			why = sized_schedule(&k[n].s, given, NULL, &trace);
 		if (!ok(!why || getenv("SIZED_ANY"), "%s has a kernel: %s", node_where(m, g->nodes.a[i], &a), why ? why : "") || why) {
 			if (getenv("SIZED_VERBOSE"))
 				printf("%s%s", trace, k[n].s.low.prog ? prog_str(k[n].s.low.prog, &a) : "");

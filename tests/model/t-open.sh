@@ -280,4 +280,24 @@ for set in n=0 n=1 n=39 n=40 n=41 n=200; do
 	run-dev most.so --set $set -o y.npz && run-ref most.g --set $set -o r.npz && equal y.npz r.npz
 	ok $? "$set: the evaluator's numbers"
 done
+# Where the default schedule does not apply, a plainer one does, before plain loops.
+printf '%s\n' 'hone-text 1' 'module ir=8 opset=20' 'symbol k 0 inf step 4' 'symbol m 2 40' 'symbol n 1 inf' 'graph main {' '  input x: f32[1,48,k,k]' \
+	'  input z: f32[n,48,n,m]' '  b = LpNormalization(x) {axis=1}' '  s = Softmax(z) {axis=-1}' '  output b = b' '  output s = s' '}' >plainer.txt
+ge-load plainer.txt | ge-shape | ge-fuse | ge-layout | ge-plan --why -o plainer.g 2>err && ! grep -q 'plain loops' err && ge-emit -q plainer.g -o plainer
+ok $? "schedules that do not apply: plainer ones" || cat err
+for s in k=4,m=2,n=1 k=12,m=33,n=3; do
+	run-dev plainer.so --set $s -o y.npz && run-ref plainer.g --set $s -o r.npz && run-cmp y.npz r.npz >out
+	ok $? "they compute the same, $s" || cat out
+done
+
+# Padded copies are made for one image at a time.
+printf '%s\n' 'hone-text 1' 'module ir=8 opset=20' 'symbol h 1 inf' 'symbol n 1 inf' "const v = f32[32,32,1,1] [$(seq -s, 1024)]" \
+	"const w = f32[32,1,5,5] [$(seq -s, 800)]" 'graph main {' '  input x: f32[n,32,h,40]' '  a = Conv(x, @v)' \
+	'  b = Conv(a, @w) {group=32 kernel_shape=[5,5] pads=[2,2,2,2]}' '  y = Conv(b, @v)' '  output y = y' '}' >copies.txt
+ge-load copies.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q -o copies.g && ge-emit --print-traces copies.g | grep -q '^at pad conv.n' && ge-emit -q copies.g -o copies
+ok $? "a padded copy of one image"
+for s in n=1,h=1 n=3,h=5; do
+	run-dev copies.so --set $s -o y.npz && run-ref copies.g --set $s -o r.npz && run-cmp y.npz r.npz >out
+	ok $? "it computes the same, $s" || cat out
+done
 done_testing
