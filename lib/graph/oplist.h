@@ -238,7 +238,7 @@ enum { CANONICAL_OPSET = 28 };
  * an operand gets zeros behind it along its axis until it has the branch's size, and a result is cut along its axis to the size that the
  * operands had. MapIndex: the index of the row of `gears` that equals the operand, else an error; rows ascend. With `axes`, the sizes
  * looked for are those of axes of the operands instead (`of`: which operand, without: the first). up: the last size of the row may be
- * larger. names: of the sizes, for messages. counts: how often each row is expected.
+ * larger. open: the number of rows where there is none. names: of the sizes, for messages. counts: how often each row is expected.
  * Layout: the operand in another layout. Demand: its first operand; an error, which says why, unless all of the
  * second are true. Trees: scores [N, targets] of rows [N, F] by decision trees; lib/native/trees.c says how they are written.
  * ZipMap: that of ai.onnx.ml.
@@ -247,7 +247,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I trace:s workspace:I") \
 	X(PartitionedCall, 0, -1, 0, -1, PURE | CALL, "!graph:g") \
 	X(Case, 1, -1, 0, -1, PURE | CONTROL, "!branches:G cut:I fit:I") \
-	X(MapIndex, 1, -1, 1, 1, PURE, "axes:I counts:I !gears:t names:S of:I up:i=0") \
+	X(MapIndex, 1, -1, 1, 1, PURE, "axes:I counts:I !gears:t names:S of:I open:i=0 up:i=0") \
 	X(Layout, 1, 1, 1, 1, PURE | MOVE, "layout:s") \
 	X(Demand, 2, 2, 1, 1, PURE, "!why:s") \
 	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \

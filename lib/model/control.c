@@ -300,7 +300,7 @@ node_id control_node(struct module *m, node_id id)
 	if (!alone)
 		return 0;
 	const struct node *n = node(m, alone);
-	if (!node_body(n, 0) || n->op == OP_Fused || (attr_find(n, "fit") && node(m, id)->graph != m->main))
+	if (!node_body(n, 0) || n->op == OP_Fused)
 		return 0;
 	if (!head_fits(m, n) || (!sizes_fit(m, n) && !sizes_vary(m, n)))
 		return 0;

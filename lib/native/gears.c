@@ -72,6 +72,8 @@ NATIVE const char *native_MapIndex(struct native *n)
 	if (!t || t->type != NATIVE_I64 || count < 1 || count % s.n)
 		return "the operand does not fit the gears";
 	int64_t row = gears_find(t->data, count / s.n, s.n, s.v, native_int(n, "up"));
+	if (row < 0 && native_int(n, "open"))
+		row = count / s.n;
 	if (row < 0)
 		return gears_none(n, &s, t->data, count / s.n);
 	int64_t *y = n->room(n, 0, NATIVE_I64, 0, NULL);

@@ -132,18 +132,19 @@ static void map_index(struct exporter *x, struct node_list *to, node_id id)
 {
 	const struct node *n = node(x->m, id);
 	struct tensor *gears = attr_tensor(n, "gears");
-	int64_t rows = gears->rank ? gears->dims[0] : 1, *list = ARENA_ARRAY(&x->arena, int64_t, rows + 1);
+	int64_t rows = gears->rank ? gears->dims[0] : 1, *list = ARENA_ARRAY(&x->arena, int64_t, rows + 2),
+		all = rows + (attr_i(n, "open") != 0);
 	sym out = export_define(x, n->out[0]), table = export_fresh(x, "gears");
 	if (!out)
 		return;
 	sym operand = sizes(x, to, n);
-	for (int64_t i = 0; i < rows; i++)
+	for (int64_t i = 0; i < all; i++)
 		list[i] = i;
 	vec_push(&x->initializers, proto_tensor(x, table, gears));
 	sym shape = export_ints(x, "gear_shape", 1, (int64_t[]){2}, (int64_t[]){rows, -1});
 	sym axis = export_ints(x, "gear_axis", 1, (int64_t[]){1}, (int64_t[]){1});
 	sym count = export_ints(x, "gear_count", 0, NULL, &rows);
-	sym numbers = export_ints(x, "gear_numbers", 1, &rows, list);
+	sym numbers = export_ints(x, "gear_numbers", 1, &all, list);
 	sym away = distance(x, to, n, table, operand, gears->rank > 1 ? gears->dims[1] : 1);
 	away = unary(x, to, "Reshape", 2, (sym[]){away, shape});
 	away = unary(x, to, "ReduceSum", 2, (sym[]){away, axis});

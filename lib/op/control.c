@@ -1,4 +1,5 @@
 /* Calls and branches: what applies a body. */
+#include "graph/bodies.h"
 #include "native/gears.h"
 #include "op/native.h"
 #include "op/rules.h"
@@ -258,6 +259,33 @@ static const char *eval_branch(struct eval *e)
 }
 
 /* ---- MapIndex ---- */
+
+/* The node that makes v, also in a group. */
+static const struct node *maker(struct module *m, val_id v)
+{
+	const struct node *n = val(m, v)->kind == VAL_NODE ? node(m, val(m, v)->def) : NULL;
+
+	if (!n || n->op != OP_Fused)
+		return n;
+	const struct graph *g = graph(m, attr_graph(n, "graph"));
+	val_id inside = val(m, v)->index < g->out.n ? g->out.a[val(m, v)->index] : 0;
+	return inside && val(m, inside)->kind == VAL_NODE ? node(m, val(m, inside)->def) : NULL;
+}
+
+double gear_expected(struct module *m, node_id choice, uint32_t k)
+{
+	const struct node *index = maker(m, node(m, choice)->in[0]);
+	double all = 0;
+	int n = 0;
+	uint32_t branches = 0;
+	const int64_t *count = index && index->op == OP_MapIndex ? attr_ints(index, "counts", &n) : NULL;
+
+	while (node_branch(node(m, choice), branches))
+		branches++;
+	for (int i = 0; count && i < n; i++)
+		all += (double)count[i];
+	return count && k < (uint32_t)n && all > 0 ? (double)count[k] / all : 1.0 / (branches ? branches : 1);
+}
 
 enum { GEARS_MAX = 1 << 20, SIZES_MAX = 16 };
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
+#include "graph/bodies.h"
 #include "graph/pass.h"
 #include "op/op.h"
 #include "op/task_impl.h"
@@ -253,17 +254,41 @@ static void settle_group(struct task_form *f)
 		g->out.a[k] = f->value.a[f->result[k]].v;
 }
 
-void task_settle(struct module *m, graph_id g)
+/* ---- gears ---- */
+
+static bool is_gears(const struct node *n) { return n->op == OP_Case && attr_find(n, "fit"); }
+
+/* Is it the question whether there is a gear? */
+static bool leads_to_gears(struct module *m, const struct node *n)
 {
-	uint32_t *calls = xcalloc(m->graphs.n, sizeof *calls);
+	graph_id then = n->op == OP_If ? node_branch(n, 1) : 0;
+
+	for (size_t i = 0; then && i < graph(m, then)->nodes.n; i++)
+		if (is_gears(node(m, graph(m, then)->nodes.a[i])))
+			return true;
+	return false;
+}
+
+static void settle_graph(struct module *m, graph_id g, const uint32_t *calls);
+
+static void settle_gears(struct module *m, node_id id, const uint32_t *calls)
+{
+	const struct node *n = node(m, id);
+
+	for (uint32_t k = 0; is_gears(n) && node_branch(n, k); k++)
+		settle_graph(m, node_branch(n, k), calls);
+	if (leads_to_gears(m, n))
+		settle_graph(m, node_branch(n, 1), calls);
+}
+
+static void settle_graph(struct module *m, graph_id g, const uint32_t *calls)
+{
 	struct arena a = {0};
 
-	for (size_t i = 1; i < m->nodes.n; i++)
-		if (node(m, (node_id)i)->op == OP_Fused)
-			calls[attr_graph(node(m, (node_id)i), "graph")]++;
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
 		node_id n = graph(m, g)->nodes.a[i];
 		struct task_form f;
+		settle_gears(m, n, calls);
 		if (node(m, n)->op != OP_Fused || body_is_shared(m, n, calls))
 			continue;
 		if (!task_form_make(&f, m, n, &a))
@@ -271,6 +296,16 @@ void task_settle(struct module *m, graph_id g)
 		task_form_release(&f);
 	}
 	arena_release(&a);
+}
+
+void task_settle(struct module *m, graph_id g)
+{
+	uint32_t *calls = xcalloc(m->graphs.n, sizeof *calls);
+
+	for (size_t i = 1; i < m->nodes.n; i++)
+		if (node(m, (node_id)i)->op == OP_Fused)
+			calls[attr_graph(node(m, (node_id)i), "graph")]++;
+	settle_graph(m, g, calls);
 	free(calls);
 }
 
@@ -294,37 +329,65 @@ static size_t find_task(struct task_list *l, uint32_t *slot, size_t nslots, cons
 static int by_work(const void *a, const void *b)
 {
 	const struct task *x = a, *y = b;
-	double u = x->flops * x->count, v = y->flops * y->count;
+	double u = x->flops * x->weight, v = y->flops * y->weight;
 
 	return u != v ? (u > v ? -1 : 1) : strcmp(x->text, y->text);
 }
 
+/* A group, and how often a run computes it. */
+struct counted {
+	node_id node;
+	double weight;
+};
+struct counted_list {
+	struct counted *a;
+	size_t n, cap;
+};
+
+/* The groups of graph g; of its gears, too, in the graph itself or in a branch behind the question whether there is a gear. */
+static void list_groups(struct module *m, graph_id g, double weight, struct counted_list *l)
+{
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
+		node_id id = graph(m, g)->nodes.a[i];
+		const struct node *n = node(m, id);
+		uint32_t branches = 0;
+		if (n->op == OP_Fused)
+			vec_push(l, (struct counted){id, weight});
+		while (is_gears(n) && node_branch(n, branches))
+			branches++;
+		for (uint32_t k = 0; k < branches; k++)
+			list_groups(m, node_branch(n, k), weight * gear_expected(m, id, k), l);
+		if (leads_to_gears(m, n))
+			list_groups(m, node_branch(n, 1), weight, l);
+	}
+}
+
 void task_list_make(struct task_list *l, struct module *m, struct arena *a)
 {
-	const struct graph *g = graph(m, m->main);
+	struct counted_list g = {0};
 	size_t nslots = 16;
 
 	*l = (struct task_list){0};
-	while (nslots < 2 * g->nodes.n)
+	list_groups(m, m->main, 1, &g);
+	while (nslots < 2 * g.n)
 		nslots *= 2;
-	uint32_t *slot = xcalloc(nslots, sizeof *slot), *of = xcalloc(g->nodes.n + 1, sizeof *of);
-	for (size_t i = 0; i < g->nodes.n; i++) {
+	uint32_t *slot = xcalloc(nslots, sizeof *slot), *of = xcalloc(g.n + 1, sizeof *of);
+	for (size_t i = 0; i < g.n; i++) {
 		struct arena tmp = {0};
-		const char *why, *text;
-		if (node(m, g->nodes.a[i])->op != OP_Fused)
-			continue;
-		text = task_text(m, g->nodes.a[i], &tmp, &why);
+		node_id n = g.a[i].node;
+		const char *why, *text = task_text(m, n, &tmp, &why);
 		if (text) {
 			of[i] = (uint32_t)find_task(l, slot, nslots, text) + 1;
 			struct task *t = &l->a[of[i] - 1];
 			if (t->text == text) {
 				t->text = arena_str(a, text);
-				t->title = task_title(m, g->nodes.a[i], a);
-				t->flops = node_flops(m, node(m, g->nodes.a[i]));
+				t->title = task_title(m, n, a);
+				t->flops = node_flops(m, node(m, n));
 			}
 			t->count++;
+			t->weight += g.a[i].weight;
 		} else {
-			vec_push(&l->without, (struct task_without){g->nodes.a[i], arena_str(a, why)});
+			vec_push(&l->without, (struct task_without){n, arena_str(a, why)});
 		}
 		arena_release(&tmp);
 	}
@@ -332,11 +395,12 @@ void task_list_make(struct task_list *l, struct module *m, struct arena *a)
 		l->a[i].node = ARENA_ARRAY(a, node_id, l->a[i].count);
 		l->a[i].count = 0;
 	}
-	for (size_t i = 0; i < g->nodes.n; i++)
+	for (size_t i = 0; i < g.n; i++)
 		if (of[i])
-			l->a[of[i] - 1].node[l->a[of[i] - 1].count++] = g->nodes.a[i];
+			l->a[of[i] - 1].node[l->a[of[i] - 1].count++] = g.a[i].node;
 	if (l->n)
 		qsort(l->a, l->n, sizeof *l->a, by_work);
+	vec_free(&g);
 	free(slot);
 	free(of);
 }

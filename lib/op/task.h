@@ -39,19 +39,20 @@ struct digest task_digest(const char *text);
 struct module *task_module(const char *text, uint64_t seed, struct arena *a, const char **why);
 /* The Fused node of such a module. */
 node_id task_node(struct module *m);
-/* Brings the groups of graph g (Fused nodes) into the order of their texts: operands, nodes, operands of commutative
+/* Brings the groups of graph g (Fused nodes), and those of its gears, into the order of their texts: operands, nodes, operands of commutative
  * operators; equal operands once, constants inside. Then a group and the module made of its text have the same stages,
  * and what was tuned for the one applies to the other. ge-layout leaves groups so; twice is once. */
 void task_settle(struct module *m, graph_id g);
 /* A short title for people: "Conv 3x3/2 64 -> 128, 56x56, Relu". */
 const char *task_title(struct module *m, node_id n, struct arena *a);
 
-/* The distinct tasks of the main graph, those with most work first. */
+/* The distinct tasks of the main graph and of gears, those with most work first. */
 struct task {
 	const char *text, *title;
 	struct digest digest;
 	double flops; /* of one run */
 	uint32_t count;
+	double weight; /* how often a run computes it: count, but nodes of gears as often as their gear is expected */
 	node_id *node; /* count of them */
 };
 struct task_without {

@@ -381,7 +381,7 @@ static struct tuned *next_task(struct session *s)
 		bool searches = t->phase == PHASE_NEW || t->phase == PHASE_SEARCH;
 		double seconds = t->seconds > 0 ? t->seconds : t->flops / GUESSED_RATE;
 		state[i] = (struct task_state){
-			.calls = (double)t->calls,
+			.calls = t->weight,
 			.seconds = seconds * (t->champion ? mean_ratio(t, t->champion) : 1),
 			.trials = t->proposed,
 			.outlook = t->phase == PHASE_SEARCH ? search_outlook(t->search) : (struct outlook){0},

@@ -33,6 +33,7 @@ struct tuned {
 	const char *text, *title;
 	struct digest digest;
 	size_t calls;      /* nodes of the model that are it */
+	double weight;     /* how often a run computes it (struct task) */
 	double flops;      /* of one call */
 	const char *given; /* trace the model had, NULL: none */
 	enum phase phase;

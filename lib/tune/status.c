@@ -10,9 +10,9 @@ double session_gain(const struct session *s, double *before)
 
 	for (int i = 0; i < s->ntask; i++) {
 		const struct tuned *t = &s->task[i];
-		all += (double)t->calls * t->seconds;
+		all += t->weight * t->seconds;
 		double ratio = t->ratio > 0 ? t->ratio : t->champion ? mean_ratio(t, t->champion) : 1;
-		saved += (double)t->calls * t->seconds * (1 - ratio);
+		saved += t->weight * t->seconds * (1 - ratio);
 	}
 	if (before)
 		*before = all;

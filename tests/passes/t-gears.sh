@@ -88,6 +88,31 @@ done
 refused 65 "no gear for batch=9; there are 1, 4, 8" "a batch above the largest gear" run-dev batch.so --set batch=9 -o y.npz
 ge-gears --exact --gears batch=1,4,8 batch.g -o e.g && made e.g exact
 refused 65 "no gear for batch=3; there are 1, 4, 8" "no padding, on demand" run-dev exact.so --set batch=3 -o y.npz
+# Sizes without a gear run in a graph of any size.
+ge-gears --gears batch=1,4,open batch.g -o o.g && made o.g open && ge-gears --gears batch=1,4,open o.g -o twice.g && same_graph o.g twice.g
+ok $? "gears and a graph of any size"
+refused 64 "has other gears already" "the same gears without it" ge-gears --gears batch=1,4 o.g -o out.g
+for n in 1 3 4 5 9 40; do
+	run-dev open.so --set batch=$n -o y.npz && run-ref batch.g --set batch=$n -o r.npz && equal y.npz r.npz
+	ok $? "batch $n: the library gives the graph's numbers"
+	run-ref o.g --set batch=$n -o y.npz && equal y.npz r.npz
+	ok $? "batch $n: the evaluator, too"
+done
+ge-export -q o.g -o o.onnx && run-ref o.onnx --set batch=4 -o y.npz && run-ref batch.g --set batch=4 -o r.npz && equal y.npz r.npz &&
+	run-ref o.onnx --set batch=7 -o y.npz && run-ref batch.g --set batch=7 -o r.npz && equal y.npz r.npz
+ok $? "as ONNX, too"
+ge-gears --open --gears h:w=8:8,16:4 image.g -o oi.g && made oi.g anyimage && run-dev anyimage.so --set h=8,w=10 -o y.npz &&
+	run-ref image.g --set h=8,w=10 -o r.npz && equal y.npz r.npz && run-dev anyimage.so --set h=16,w=4 -o y.npz && run-ref image.g --set h=16,w=4 -o r.npz && equal y.npz r.npz
+ok $? "images between gears"
+refused 64 "sizes are numbers" "open is the last" ge-gears --gears batch=1,open,4 batch.g -o out.g
+
+# The kernels of all gears are tasks, each as often as its gear is expected.
+tune-op --tasks open.f.g >tasks && [ "$(grep -c MatMul tasks)" = 2 ]
+ok $? "tasks of gears" || cat tasks
+printf 'batch=1 90\nbatch=4 10\n' >seen && printf 'batch=1 1\nbatch=4 3\n' >took && ge-gears -q --open --histogram seen --times took -k 2 batch.g -o w.g && made w.g weighed &&
+	tune-op --tasks --json weighed.f.g >tasks && grep MatMul tasks | grep '1x6 6x4' | grep -q '"weight": 0.9,' && grep MatMul tasks | grep '4x6 6x4' | grep -q '"weight": 0.1,'
+ok $? "each as often as its gear is expected" || cat tasks
+
 # Called with any sizes at all: run, or refused, and nothing is read or written outside.
 cat >main.c <<'END'
 #include <stdio.h>

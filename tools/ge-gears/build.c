@@ -103,14 +103,11 @@ static bool name_taken(struct module *m, sym name)
 	return false;
 }
 
-/* A suffix with which no name of a graph is one that is there already. */
-static const char *suffix_of(struct module *m, const struct gears *g, size_t k)
+/* The suffix, or a longer one, with which no name of a graph is one that is there already. */
+static const char *free_suffix(struct module *m, const char *s)
 {
-	const char *s = "";
 	bool taken = true;
 
-	for (int i = 0; i < g->n; i++)
-		s = arena_printf(&m->arena, "%s%s%" PRId64, s, i ? "x" : ".", g->size.a[k * (size_t)g->n + (size_t)i]);
 	while (taken) {
 		taken = false;
 		for (graph_id b = 1; b < m->graphs.n && !taken; b++)
@@ -118,6 +115,15 @@ static const char *suffix_of(struct module *m, const struct gears *g, size_t k)
 		s = taken ? arena_printf(&m->arena, "%s_", s) : s;
 	}
 	return s;
+}
+
+static const char *suffix_of(struct module *m, const struct gears *g, size_t k)
+{
+	const char *s = "";
+
+	for (int i = 0; i < g->n; i++)
+		s = arena_printf(&m->arena, "%s%s%" PRId64, s, i ? "x" : ".", g->size.a[k * (size_t)g->n + (size_t)i]);
+	return free_suffix(m, s);
 }
 
 /* Outputs that are inputs or constants need no gear. */
@@ -135,16 +141,24 @@ static void drop_kept_outputs(struct module *m, graph_id b)
 	x->out.n = x->out_name.n = kept;
 }
 
-static graph_id branch_new(struct module *m, const struct gears *g, size_t k)
+/* A copy of the main graph whose inputs have no defaults. */
+static graph_id body_new(struct module *m, const char *suffix)
 {
-	size_t from = m->values.n;
-	graph_id b = graph_clone(m, m->main, suffix_of(m, g, k));
+	graph_id b = graph_clone(m, m->main, suffix);
 
 	for (size_t i = 0; i < graph(m, b)->in.n; i++) {
 		struct value *x = val(m, graph(m, b)->in.a[i]);
 		x->overridable = false;
 		x->tensor = NULL;
 	}
+	return b;
+}
+
+static graph_id branch_new(struct module *m, const struct gears *g, size_t k)
+{
+	size_t from = m->values.n;
+	graph_id b = body_new(m, suffix_of(m, g, k));
+
 	drop_kept_outputs(m, b);
 	give_sizes(m, g, k, from);
 	return b;
@@ -157,7 +171,8 @@ static void set_strs(struct module *m, node_id n, const char *name, const struct
 	attr_set(m, n, (struct attr){.name = intern(name), .kind = ATTR_STRS, .n = (uint32_t)g->n, .u.strs = g->name});
 }
 
-static val_id add_index(struct module *m, const struct gears *g)
+/* open: a size without a gear has the number behind the last. */
+static val_id add_index(struct module *m, const struct gears *g, bool open)
 {
 	const struct graph *x = graph(m, m->main);
 	int64_t axes[SYMBOLS_MAX], of[SYMBOLS_MAX], dims[2] = {(int64_t)gears_count(g), g->n};
@@ -181,6 +196,8 @@ static val_id add_index(struct module *m, const struct gears *g)
 	attr_set_ints(m, n, "axes", g->n, axes);
 	attr_set_ints(m, n, "of", g->n, of);
 	set_strs(m, n, "names", g);
+	if (open)
+		attr_set_int(m, n, "open", 1);
 	if (g->pad)
 		attr_set_int(m, n, "up", 1);
 	if (g->count)
@@ -192,40 +209,85 @@ static val_id add_index(struct module *m, const struct gears *g)
 /* The axis of v along which it counts what is padded; -1: none, or nothing is. */
 static int64_t padded_axis(const struct gears *g, const int *axis, val_id v) { return g->pad ? axis[v] : -1; }
 
-static void add_case(struct module *m, const struct gears *g, const graph_id *branch, const int *axis)
+/* The results of node n are those outputs of a graph that nodes made. */
+static void take_outputs(struct module *m, graph_id g, node_id n)
+{
+	for (size_t k = 0, i = 0; k < graph(m, g)->out.n; k++) {
+		val_id old = graph(m, g)->out.a[k], v;
+		if (val(m, old)->kind != VAL_NODE)
+			continue;
+		v = node(m, n)->out[i++];
+		val(m, v)->type = val(m, old)->type;
+		val(m, v)->name = val(m, old)->name;
+		graph(m, g)->out.a[k] = v;
+	}
+}
+
+/* The main graph becomes a Case. like: a graph whose values are those that axis is of. */
+static void add_case(struct module *m, const struct gears *g, const graph_id *branch, graph_id like, const int *axis)
 {
 	struct graph *x = graph(m, m->main);
-	VEC(val_id) in = {0}, old = {0};
+	const struct graph *from = graph(m, like);
+	VEC(val_id) in = {0};
 	VEC(int64_t) fit = {0}, cut = {0};
-	size_t nin = x->in.n, nout = x->out.n;
+	size_t nin = x->in.n;
 
-	for (size_t k = 0; k < nout; k++)
-		if (val(m, x->out.a[k])->kind == VAL_NODE) {
-			vec_push(&old, x->out.a[k]);
-			vec_push(&cut, padded_axis(g, axis, x->out.a[k]));
-		}
+	for (size_t k = 0; k < x->out.n; k++)
+		if (val(m, x->out.a[k])->kind == VAL_NODE)
+			vec_push(&cut, padded_axis(g, axis, from->out.a[k]));
 	x->nodes.n = 0;
-	vec_push(&in, add_index(m, g));
+	vec_push(&in, add_index(m, g, false));
 	for (size_t i = 0; i < nin; i++) {
 		vec_push(&in, graph(m, m->main)->in.a[i]);
-		vec_push(&fit, padded_axis(g, axis, graph(m, m->main)->in.a[i]));
+		vec_push(&fit, padded_axis(g, axis, graph(m, like)->in.a[i]));
 	}
-	node_id n = node_new(m, m->main, OP_Case, (int)in.n, in.a, (int)old.n);
+	node_id n = node_new(m, m->main, OP_Case, (int)in.n, in.a, (int)cut.n);
 	attr_set(m, n, (struct attr){.name = intern("branches"), .kind = ATTR_GRAPHS, .n = (uint32_t)gears_count(g), .u.graphs = branch});
 	attr_set_ints(m, n, "cut", (int)cut.n, cut.a);
 	attr_set_ints(m, n, "fit", (int)fit.n, fit.a);
-	for (size_t k = 0, i = 0; k < nout; k++) {
-		if (val(m, graph(m, m->main)->out.a[k])->kind != VAL_NODE)
-			continue;
-		val_id v = node(m, n)->out[i];
-		val(m, v)->type = val(m, old.a[i])->type;
-		val(m, v)->name = val(m, old.a[i++])->name;
-		graph(m, m->main)->out.a[k] = v;
-	}
+	take_outputs(m, m->main, n);
 	vec_free(&in);
-	vec_free(&old);
 	vec_free(&fit);
 	vec_free(&cut);
+}
+
+/* ---- a branch for all other sizes ---- */
+
+/* Is there a gear? */
+static val_id add_condition(struct module *m, const struct gears *g)
+{
+	int64_t count = (int64_t)gears_count(g);
+	val_id n = const_copy(m, 0, DT_I64, 0, NULL, &count, sizeof count), index = add_index(m, g, true);
+	node_id less = node_new(m, m->main, OP_Less, 2, (val_id[]){index, n}, 1);
+
+	return node(m, less)->out[0];
+}
+
+/* The main graph becomes an If: where there is a gear, a graph with the Case of them, else one of any size. */
+static void add_open(struct module *m, const struct gears *g, const graph_id *branch, const int *axis)
+{
+	graph_id main = m->main, gears = body_new(m, free_suffix(m, ".gears")), any = body_new(m, free_suffix(m, ".open"));
+	struct graph *x = graph(m, main);
+	VEC(val_id) in = {0};
+	uint32_t nout = 0;
+
+	m->main = gears;
+	add_case(m, g, branch, main, axis);
+	m->main = main;
+	drop_kept_outputs(m, gears);
+	drop_kept_outputs(m, any);
+	x->nodes.n = 0;
+	vec_push(&in, add_condition(m, g));
+	for (size_t i = 0; i < x->in.n; i++)
+		vec_push(&in, x->in.a[i]);
+	for (size_t k = 0; k < x->out.n; k++)
+		nout += val(m, x->out.a[k])->kind == VAL_NODE;
+	node_id n = node_new(m, main, OP_If, (int)in.n, in.a, (int)nout);
+	attr_set_graph(m, n, "then_branch", gears);
+	attr_set_graph(m, n, "else_branch", any);
+	attr_set_int(m, n, "captures", (int64_t)in.n - 1);
+	take_outputs(m, main, n);
+	vec_free(&in);
 }
 
 /* ---- the pass ---- */
@@ -233,11 +295,12 @@ static void add_case(struct module *m, const struct gears *g, const graph_id *br
 /* The Case of a model that has gears; 0: it has none. */
 static node_id geared(struct module *m)
 {
-	const struct graph *x = graph(m, m->main);
-
-	for (size_t i = 0; i < x->nodes.n; i++)
-		if (node(m, x->nodes.a[i])->op == OP_Case && attr_find(node(m, x->nodes.a[i]), "fit"))
-			return x->nodes.a[i];
+	for (graph_id g = 1; g < m->graphs.n; g++)
+		for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
+			node_id n = graph(m, g)->nodes.a[i];
+			if (node(m, n)->op == OP_Case && attr_find(node(m, n), "fit"))
+				return n;
+		}
 	return 0;
 }
 
@@ -309,7 +372,7 @@ void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c)
 {
 	node_id there = geared(m);
 
-	if (there && !g->histogram && same_gears(m, val(m, node(m, there)->in[0])->def, g))
+	if (there && !g->histogram && g->open == (node(m, there)->graph != m->main) && same_gears(m, val(m, node(m, there)->in[0])->def, g))
 		return;
 	if (there)
 		die(EX_BADUSE, "the model has other gears already");
@@ -329,6 +392,9 @@ void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c)
 	}
 	for (size_t k = 0; k < gears_count(g); k++)
 		check_branch(m, g, k, branch[k]);
-	add_case(m, g, branch, axis);
+	if (g->open)
+		add_open(m, g, branch, axis);
+	else
+		add_case(m, g, branch, m->main, axis);
 	infer_module(m, NULL);
 }

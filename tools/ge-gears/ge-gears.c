@@ -7,7 +7,7 @@
 #include "op/pass.h"
 #include "share.h"
 
-enum { OPT_GEARS = 0x100, OPT_EXACT, OPT_SHARE, OPT_COPIES, OPT_TARGET, OPT_HISTOGRAM, OPT_TIMES, OPT_TIME };
+enum { OPT_GEARS = 0x100, OPT_EXACT, OPT_SHARE, OPT_COPIES, OPT_TARGET, OPT_HISTOGRAM, OPT_TIMES, OPT_TIME, OPT_OPEN };
 
 static struct gears wanted;
 static bool shares, tells_time;
@@ -70,6 +70,7 @@ static const struct argp_option options[] = {
 	{"copies", OPT_COPIES, "PERCENT", 0, "with --share: weights that may be there in a second form (1)"},
 	{"target", OPT_TARGET, "NAME", 0, "with --share: schedule for this target: %s (default: native)"},
 	{"exact", OPT_EXACT, 0, 0, "refuse sizes between gears, also where they could be padded"},
+	{"open", OPT_OPEN, 0, 0, "sizes without a gear run in a graph of any size"},
 	{0},
 };
 
@@ -88,6 +89,7 @@ static error_t option(int key, char *arg)
 			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
 		return 0;
 	case OPT_EXACT: wanted.exact = true; return 0;
+	case OPT_OPEN: wanted.open = true; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

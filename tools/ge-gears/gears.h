@@ -14,6 +14,7 @@ struct gears {
 	sym name[SYMBOLS_MAX];     /* 0: the only one that the model has */
 	poly_var var[SYMBOLS_MAX]; /* once a model is looked at */
 	bool exact;                /* no size between gears */
+	bool open;                 /* sizes without a gear run in a graph of any size */
 	bool pad;                  /* sizes of the last symbol may be smaller than the gear's */
 	VEC(int64_t) size;         /* n of each gear */
 	int64_t *count;            /* how often each gear is expected; NULL: nobody said */
@@ -24,7 +25,7 @@ struct gears {
 static inline size_t gears_count(const struct gears *g) { return g->n ? g->size.n / (size_t)g->n : 0; }
 
 /* ---- sizes.c ---- */
-/* "1,2,4", "batch=1,2,4", "h:w=320:320,640:480": all combinations with what is there already. Bad ones: die(64). */
+/* "1,2,4", "batch=1,2,4", "h:w=320:320,640:480", with "open" at the end or not: all combinations with what is there already. Bad ones: die(64). */
 void gears_add(struct gears *g, const char *arg);
 /* Ascending, each once. */
 void gears_sort(struct gears *g);

@@ -210,16 +210,6 @@ static void leave(struct share *s, struct class *k)
 	}
 }
 
-/* How often each gear is taken; 1 where nobody said. */
-static double often_of(struct module *m, node_id gears, uint32_t k)
-{
-	node_id index = val(m, node(m, gears)->in[0])->def;
-	int n;
-	const int64_t *counts = index ? attr_ints(node(m, index), "counts", &n) : NULL;
-
-	return counts && k < (uint32_t)n ? (double)counts[k] : 1;
-}
-
 static void share_case(struct share *s, node_id gears)
 {
 	graph_id b;
@@ -228,18 +218,26 @@ static void share_case(struct share *s, node_id gears)
 		model_strips(s->m, b, &s->o->target, 1);
 		for (size_t i = 0; i < graph(s->m, b)->nodes.n; i++)
 			if (node(s->m, graph(s->m, b)->nodes.a[i])->op == OP_Fused)
-				add_kernel(s, graph(s->m, b)->nodes.a[i], often_of(s->m, gears, k));
+				add_kernel(s, graph(s->m, b)->nodes.a[i], gear_expected(s->m, gears, k));
 	}
+}
+
+/* Nodes that passes dropped stay in the module. */
+static bool graph_has(struct module *m, graph_id g, node_id n)
+{
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++)
+		if (graph(m, g)->nodes.a[i] == n)
+			return true;
+	return false;
 }
 
 void gears_share(struct module *m, const struct share_options *o, const struct pass_ctx *c)
 {
 	struct share s = {.m = m, .o = o, .c = c};
-	const struct graph *x = graph(m, m->main);
 
-	for (size_t i = 0; i < x->nodes.n; i++)
-		if (node(m, x->nodes.a[i])->op == OP_Case && attr_find(node(m, x->nodes.a[i]), "fit"))
-			share_case(&s, x->nodes.a[i]);
+	for (node_id n = 1; n < m->nodes.n; n++) /* in the main graph, or in a branch of it */
+		if (node(m, n)->op == OP_Case && attr_find(node(m, n), "fit") && graph_has(m, node(m, n)->graph, n))
+			share_case(&s, n);
 	for (size_t i = 0; i < s.a.n; i++) {
 		struct class *k = &s.a.a[i];
 		for (uint32_t w = 0; w < k->nweight; w++)

@@ -59,6 +59,12 @@ void gears_add(struct gears *g, const char *arg)
 	}
 	n = g->n - first;
 	for (p = eq ? eq + 1 : arg;; p++) {
+		if (!strncmp(p, "open", 4) && more.n) {
+			if (p[4])
+				bad(arg, "sizes are numbers with commas between them, and \"open\" the last");
+			g->open = true;
+			break;
+		}
 		for (int i = 0; i < n; i++, p += i < n) {
 			vec_push(&more, size_at(arg, &p));
 			if (i + 1 < n && *p != ':' && *p != 'x')

@@ -453,7 +453,7 @@ search() { # OPTION...
 	named=$work/$(basename "$model" .onnx).g # for the report
 	for word; do
 		shift
-		case $word in --set=* | --shape=* | --const=* | --alias=*) ;; *) set -- "$@" "$word" ;; esac
+		case $word in --set=* | --shape=* | --const=* | --alias=* | --gears=* | --histogram=* | --times=* | -k*) ;; *) set -- "$@" "$word" ;; esac
 	done
 	if [ -n "$target" ]; then # what is wrong with it, the runner alone says
 		run-dev --serve --target="$target" </dev/null >/dev/null 2>"$work/messages" || failed $?
@@ -739,8 +739,8 @@ while [ "$left" -gt 0 ]; do
 		build--lanes | tune--lanes) lanes=--lanes=$value ;;
 		build--alias | tune--alias) set -- "$@" "$option=$value" ;;
 		build--embed | tune--embed) embed=--embed ;;
-		build--gears | build--histogram | build--times) set -- "$@" "$option=$value" ;;
-		build-k) set -- "$@" "-k$value" ;;
+		build--gears | build--histogram | build--times | tune--gears | tune--histogram | tune--times) set -- "$@" "$option=$value" ;;
+		build-k | tune-k) set -- "$@" "-k$value" ;;
 		build--exact | tune--exact) exact=--exact ;;
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
 		build--mixed | tune--mixed) mixed=1 ;;

@@ -9,7 +9,7 @@
 
 double report_ratio(const struct report_task *t) { return t->ratio > 0 ? t->ratio : 1; }
 
-static double work(const struct report_task *t) { return (double)t->calls * (t->flops > 1 ? t->flops : 1); }
+static double work(const struct report_task *t) { return t->weight * (t->flops > 1 ? t->flops : 1); }
 
 struct report_totals report_totals(const struct report *r)
 {
@@ -24,8 +24,8 @@ struct report_totals report_totals(const struct report *r)
 			continue;
 		x.timed++;
 		x.share += work(t);
-		x.before += (double)t->calls * t->seconds;
-		x.after += (double)t->calls * t->seconds * report_ratio(t);
+		x.before += t->weight * t->seconds;
+		x.after += t->weight * t->seconds * report_ratio(t);
 	}
 	x.share = all > 0 ? x.share / all : 0;
 	return x;

@@ -10,6 +10,7 @@ struct report_task {
 	const char *title, *text; /* task_title, task_text */
 	const char *digest;       /* hex */
 	size_t calls;             /* nodes of the model that are it */
+	double weight;            /* how often a run computes it */
 	double flops;             /* of one call */
 	double seconds;           /* of one call with the default schedule; 0: not timed */
 	double ratio, lo, hi;     /* chosen / default, re-timed, with its interval; ratio 0: the default stays */

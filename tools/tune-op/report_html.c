@@ -137,7 +137,7 @@ static void put_curves(FILE *f, const struct report *r, double before)
 		const struct report_task *t = &r->task[i];
 		if (!t->ncurve)
 			continue;
-		put_curve(f, t, least, before > 0 ? (double)t->calls * t->seconds / before : 0);
+		put_curve(f, t, least, before > 0 ? t->weight * t->seconds / before : 0);
 		k++;
 	}
 	fputs("</div>\n", f);
@@ -162,7 +162,7 @@ static void put_row(FILE *f, const struct report_task *t, double before, struct 
 	put(f, t->text);
 	fputs("</code></td>", f);
 	put_cell(f, "n", arena_printf(a, "%zu", t->calls));
-	put_cell(f, "n", before > 0 && t->seconds > 0 ? arena_printf(a, "%.1f%%", 100 * (double)t->calls * t->seconds / before) : "-");
+	put_cell(f, "n", before > 0 && t->seconds > 0 ? arena_printf(a, "%.1f%%", 100 * t->weight * t->seconds / before) : "-");
 	put_cell(f, "n", report_time(a, t->seconds));
 	put_cell(f, "n", report_time(a, t->seconds * report_ratio(t)));
 	put_cell(f, t->ratio > 0 ? "n better" : "n", report_interval(a, t));

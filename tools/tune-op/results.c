@@ -24,6 +24,7 @@ static struct report_task task_result(const struct tuned *t, struct arena *a)
 		.title = t->title,
 		.text = t->text,
 		.calls = t->calls,
+		.weight = t->weight,
 		.flops = t->flops,
 		.seconds = t->seconds,
 		.verdict = verdict_of(t),

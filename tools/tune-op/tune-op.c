@@ -208,7 +208,9 @@ static void print_tasks(const struct task_list *l, const bool *yes, bool json)
 		json_str(stdout, t->text);
 		printf(", \"title\": ");
 		json_str(stdout, t->title);
-		printf(", \"digest\": \"%s\", \"calls\": %u, \"flops\": ", hex, t->count);
+		printf(", \"digest\": \"%s\", \"calls\": %u, \"weight\": ", hex, t->count);
+		json_num(stdout, t->weight);
+		printf(", \"flops\": ");
 		json_num(stdout, t->flops);
 		putchar('}');
 	}
@@ -228,6 +230,7 @@ static void set_up(struct session *s, struct module *m, const struct task_list *
 					    .title = t->title,
 					    .digest = t->digest,
 					    .calls = t->count,
+					    .weight = t->weight,
 					    .flops = t->flops,
 					    .in = m,
 					    .node = t->node[0],
