@@ -49,19 +49,45 @@ static void resize_pick(const struct resize_axis *a, int rank, size_t size, cons
 
 /* ---- sums ---- */
 
+typedef double resize_lanes __attribute__((vector_size(64), aligned(8), may_alias));
+enum { RESIZE_LANES = sizeof(resize_lanes) / sizeof(double) };
+
+/* Place i of the axis: elements from number j on of so many that lie beside each other. x: where the axis begins. */
+static double resize_one(const struct resize_axis *a, int64_t i, const double *x, int64_t inner, int64_t j)
+{
+	const double *w = a->weight + i * a->taps;
+	double sum = 0;
+
+	for (int k = 0; k < a->taps; k++)
+		if (w[k] != 0)
+			sum += w[k] * x[a->index[i * a->taps + k] * inner + j];
+	return sum;
+}
+
+static void resize_many(const struct resize_axis *a, int64_t i, const double *x, int64_t inner, double *y)
+{
+	const double *w = a->weight + i * a->taps;
+	int64_t j = 0;
+
+	for (; j + RESIZE_LANES <= inner; j += RESIZE_LANES) {
+		resize_lanes sum = {0};
+		for (int k = 0; k < a->taps; k++)
+			if (w[k] != 0)
+				sum += w[k] * *(const resize_lanes *)(x + a->index[i * a->taps + k] * inner + j);
+		*(resize_lanes *)(y + j) = sum;
+	}
+	for (; j < inner; j++)
+		y[j] = resize_one(a, i, x, inner, j);
+}
+
 static void resize_move(const struct resize_axis *a, const double *x, double *y, int64_t outer, int64_t inner)
 {
-	for (int64_t o = 0; o < outer; o++)
-		for (int64_t i = 0; i < a->out; i++) {
-			double *to = y + (o * a->out + i) * inner;
-			memset(to, 0, sizeof *to * (size_t)inner);
-			for (int k = 0; k < a->taps; k++) {
-				double w = a->weight[i * a->taps + k];
-				const double *from = x + (o * a->in + a->index[i * a->taps + k]) * inner;
-				for (int64_t j = 0; w != 0 && j < inner; j++)
-					to[j] += w * from[j];
-			}
-		}
+	for (int64_t o = 0; o < outer; o++, x += a->in * inner)
+		for (int64_t i = 0; i < a->out; i++, y += inner)
+			if (inner == 1)
+				*y = resize_one(a, i, x, 1, 0);
+			else
+				resize_many(a, i, x, inner, y);
 }
 
 /* Axis after axis; NULL: there is no memory. */
