@@ -3,6 +3,8 @@
 #include "common/msg.h"
 #include "loop/copy.h"
 
+/* What tiles of loops leave over, as variables with a range (rest_of): a kernel has a few for each loop that is split. Beyond so many the
+ * rest stays an expression: right as well, but of less known range, so that the verifier may not show that it stays in bounds. */
 enum { RESTS_MAX = 24 };
 
 bool copy_holds(struct loop_prog *p, poly g, nest_id seq)
@@ -151,6 +153,8 @@ void copy_tiles(struct copy *c, nest_id from, nest_id seq, uint32_t team)
 	poly_range(P, left, &lo, &hi);
 	if (hi <= 0 || c->why)
 		return;
+	/* Unrolled tiles have fixed sizes. A rest below this has a nest of its size; a larger one is cut by its bits first, so that there
+	 * are not as many nests as the tile has sizes. */
 	enum { EXACT = 8 };
 	sym name = intern_printf("%s.left", sym_str(lnest(p, from)->name));
 	left = rest_of(p, name, left, whole, whole ? f : f - 1, poly_sub(P, elems, end));

@@ -3,6 +3,8 @@
 #include "common/msg.h"
 #include "loop/nest.h"
 
+/* FACTS_MAX: of loops around and rests; DEPTH: how many of them are used one behind the other. Both bound the work: what would need more
+ * is not shown, and the program is refused. */
 enum { FACTS_MAX = NEST_DEPTH_MAX, DEPTH = 4 };
 
 struct known {

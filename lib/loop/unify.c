@@ -8,6 +8,8 @@
 #include "loop/math.h"
 #include "loop/nest.h"
 
+/* PROGS_MAX: programs, one a size; who calls has fewer. FORMS_MAX: products of the forms that numbers may be, each of which every number is
+ * compared with: what is beyond is not tried, and a number that would need it differs, as the reason says. */
 enum { PROGS_MAX = 16, FORMS_MAX = 1024 };
 
 /* What a number may be: a product of forms, and its values. */
@@ -31,7 +33,8 @@ struct unify {
 static void differ(struct unify *u, const char *what)
 {
 	if (!u->why)
-		u->why = whynot(u->q, "%s differs with the sizes", what);
+		u->why = whynot(u->q, "%s differs with the sizes%s", what,
+				u->nshapes == FORMS_MAX ? ", in none of the forms that are tried" : "");
 }
 
 /* ---- numbers ---- */

@@ -12,6 +12,8 @@
 #include "lower/winograd.h"
 #include "sched/schedule.h"
 
+/* A group is lowered for POINTS sizes, which must tell the numbers that are forms of sizes apart (sized_grid.c and sized_check.c look at
+ * others), and for its usual sizes. SIZES_MAX: different sizes that its values have; numbers that are forms of further ones differ. */
 enum { POINTS = 5, USUAL = POINTS, SIZES_MAX = 32 };
 
 /* Values of a group, their types, and the symbols in them. */
@@ -407,7 +409,7 @@ static int64_t scale_of(struct polys *P, poly e, int64_t scale)
  * size a window of steps of two reads no border at the end. */
 static void choose_scale(struct group *g)
 {
-	enum { SCALE_MAX = 256 };
+	enum { SCALE_MAX = 256 }; /* a group that needs more has extents of 1 at all points, and is refused */
 
 	g->scale = 1;
 	for (size_t i = 0; i < g->v.n; i++)
@@ -479,7 +481,7 @@ static const char *compare(struct group *g, node_id n, const struct target *t, c
 static const char *on_grid(struct group *g, node_id n, const struct target *t, const struct lowered *q, struct digest computed,
 			   const int64_t *first, bool *proved)
 {
-	enum { GRID_MAX = 36 };
+	enum { GRID_MAX = 36 }; /* lowerings, milliseconds each; of a larger grid a few points are compared, and nothing is proved */
 	struct sized_axis axis[LOOP_PARAMS_MAX];
 	int *rank = ARENA_ARRAY(&g->m->arena, int, g->v.n + 1);
 	const char *wrong = NULL;

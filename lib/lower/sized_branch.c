@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include "common/memory.h"
 
-enum { BRANCHES_MAX = 16 /* of one size */ };
+/* Of one size that are decided. Those beyond stay as they are: then the size is one with a branch, for which there may be no kernel. */
+enum { BRANCHES_MAX = 16 };
 
 static poly with_atom(struct polys *P, poly e, uint32_t id, poly by);
 
@@ -153,7 +154,7 @@ static bool positive(struct polys *P, poly e, poly_var symbol, int64_t most, con
 
 int64_t sized_least(struct polys *P, poly e, poly_var symbol)
 {
-	enum { LEAST_MAX = 1 << 20 };
+	enum { LEAST_MAX = 1 << 20 }; /* of an axis that the group needs to have a result: no model has so large a window */
 	size_t n = poly_nvars(P) + 1;
 	int64_t *lo = xcalloc(n, sizeof *lo), *hi = xcalloc(n, sizeof *hi);
 
