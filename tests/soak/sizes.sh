@@ -5,7 +5,7 @@
 . "$top/tests/model/sizes/attack.sh"
 python=$(python_with onnxruntime)
 [ -n "$python" ] && "$python" -c 'import onnx' 2>/dev/null || skip_all "random sizes" "no python with onnx and onnxruntime (HONE_PYTHON)"
-first=${FIRST:-1} models=${MODELS:-100} runs=${RUNS:-10000}
+first=${FIRST:-1} models=${MODELS:-30} runs=${RUNS:-34000}
 mkdir branches && "$python" -B "$top/tests/model/sizes/models.py" "$first" "$models" . && "$python" -B "$top/tests/model/control_models.py" "$first" 3 branches vary
 ok $? "models"
 for model in branches/*.onnx; do mv "$model" "b$(basename "$model")"; done

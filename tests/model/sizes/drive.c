@@ -235,6 +235,31 @@ static void compare(struct module *m, const struct given *in, int rc, const stru
 	arena_release(&a);
 }
 
+/* Half of the sizes, and again, until no input is large: a million runs are to end. */
+static void make_small(struct module *m, int64_t *env)
+{
+	enum { FEW = 1 << 12, HALVINGS = 5 };
+	const struct graph *g = graph(m, m->main);
+
+	for (int i = 0; i < HALVINGS; i++) {
+		double most = 0;
+		for (size_t k = 0; k < g->in.n; k++) {
+			const struct type *t = &val(m, g->in.a[k])->type;
+			double n = 1;
+			for (int d = 0; d < t->rank; d++)
+				n *= t->dims[d] == POLY_UNKNOWN ? 1 : (double)poly_eval(m->dims, t->dims[d], env);
+			most = fmax(most, n);
+		}
+		if (most <= FEW)
+			return;
+		for (poly_var v = 1; v <= poly_nvars(m->dims); v++) {
+			int64_t unit = poly_var_divisor(m->dims, v), lo, hi, half = (env[v] / 2 + unit - 1) / unit * unit;
+			poly_var_range(m->dims, v, &lo, &hi);
+			env[v] = half < lo ? env[v] : half;
+		}
+	}
+}
+
 static void one_run(struct module *m, NAME *x)
 {
 	const struct graph *g = graph(m, m->main);
@@ -244,6 +269,8 @@ static void one_run(struct module *m, NAME *x)
 	bool hostile = false;
 
 	draw_symbols(m->dims, env);
+	if (!one_in(50))
+		make_small(m, env);
 	for (size_t i = 0; i < g->in.n; i++) {
 		draw_input(m, g->in.a[i], env, &in[i]);
 		hostile |= in[i].hostile;
