@@ -241,6 +241,8 @@ printf 'batch=5 1\nn=5 1\n' >bad.txt
 refused 65 "bad.txt:2: other symbols" "other symbols" ge-gears --histogram bad.txt -k 3 --times t.txt batch.g -o out.g
 printf 'batch=5 1\nbatch=5 1\n' >bad.txt
 refused 65 "bad.txt:2: the same sizes twice" "a size twice" ge-gears --histogram bad.txt -k 3 --times t.txt batch.g -o out.g
+seq 1 20000 | sed 's/.*/batch=& 1/' >bad.txt
+refused 65 "bad.txt:16385: too many lines" "a file that is none" timeout 60 ge-gears --histogram bad.txt -k 3 --times bad.txt batch.g -o out.g
 refused 64 "which times?" "no times" ge-gears --histogram h.txt -k 3 batch.g -o out.g
 refused 64 "how many gears?" "no number of gears" ge-gears --histogram h.txt --times t.txt batch.g -o out.g
 refused 66 "none.txt: " "no such file" ge-gears --histogram none.txt -k 3 --times t.txt batch.g -o out.g
