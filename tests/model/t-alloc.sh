@@ -1,0 +1,70 @@
+# What libraries of open sizes ask the C library for: nothing in a second run of the same sizes, nor in one of smaller ones; all of it is freed.
+. "$top/tests/lib.sh"
+cc -O1 -g -fno-builtin -I"$top/lib" "$top/tests/model/sizes/alloc.c" -o alloc -ldl 2>err
+ok $? "a program that counts" || cat err
+
+# The numbers of allocations, run by run.
+counts() { sed -n 's/^[^ ]*=[^ ]* \([0-9]*\)$/\1/p' counted | tr '\n' ' '; }
+# The first run may allocate, those that are not larger may not.
+still() { # NAME SIZES SMALLER
+	./alloc ./"$1".so "$2" "$2" "$3" "$2" "$2" >counted 2>err && counts | grep -q '^[0-9]* 0 0 0 0 $' && grep -q '^not freed 0$' counted
+	ok $? "$1: a second run allocates nothing" || cat counted err
+}
+
+cat >straight.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol b 0 inf
+symbol n 1 inf
+const w = f32[4,3] [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+const k = f32[2,4,3] [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+const one = i64[1] [1]
+const axis = i64[] [1]
+const zero = f32[] [0]
+const flat = i64[1] [-1]
+graph main {
+  input x: f32[b,n,4]
+  p = MatMul(x, @w)
+  s = Softmax(p) {axis=-1}
+  t = Transpose(x) {perm=[0,2,1]}
+  c = Conv(t, @k) {pads=[1,1]}
+  g = Greater(x, @zero)
+  i = NonZero(g)
+  f = Reshape(s, @flat)
+  v, j = TopK(f, @one)
+  u, at, back, count = Unique(f)
+  m = CumSum(s, @axis)
+  output c = c
+  output i = i
+  output v = v
+  output j = j
+  output u = u
+  output m = m
+}
+END
+ge-load straight.txt | ge-shape -q | ge-fuse -q | ge-layout -q | ge-plan -q -o straight.g && ge-emit -q straight.g -o straight
+ok $? "a straight model"
+still straight b=3,n=7 b=1,n=2
+
+if [ -n "${HONE_PYTHON-}" ]; then
+	mkdir states vary && "$HONE_PYTHON" "$top/tests/model/state_models.py" states && hone build -q -o keys states/keys.onnx 2>err
+	ok $? "a decoder"
+	still keys past=9,batch=2 past=3,batch=1
+	set --
+	for i in 0 1; do for x in key value; do set -- "$@" --alias "past_key_values.$i.$x=present.$i.$x"; done; done
+	hone build -q "$@" -o kept states/keys.onnx 2>err
+	ok $? "the same with its caches kept"
+	still kept past=9,batch=2 past=3,batch=1
+
+	# Branches and loops exchange buffers: it may take some runs until each has one that is large enough.
+	"$HONE_PYTHON" "$top/tests/model/control_models.py" "${SEED:-100}" "${COUNT:-3}" vary vary
+	for f in vary/*.onnx; do
+		n=v$(basename "$f" .onnx)
+		hone build -q -o $n "$f" 2>err && ./alloc ./$n.so n=5 n=5 n=5 n=5 n=5 n=5 n=5 n=5 n=2 n=5 n=5 n=5 n=5 >counted 2>err && counts | grep -q ' 0 0 0 0 [0-9]* [0-9]* [0-9]* 0 0 $' &&
+			grep -q '^not freed 0$' counted
+		ok $? "$f: after some runs nothing is allocated" || cat counted err
+	done
+else
+	skip "decoders, branches and loops" "no HONE_PYTHON"
+fi
+done_testing
