@@ -342,13 +342,24 @@ static int add_tiles(struct loop_prog *q, int tile, poly *form, int n, int max)
 	return all;
 }
 
-/* The sizes in the group's types as polynomials of q. */
+static bool is_size(const struct group *g, poly_var symbol)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < g->v.n; i++)
+		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
+			found |= poly_is_var(g->m->dims, g->dims.a[i][d]) == symbol;
+	return found;
+}
+
+/* The sizes in the group's types as polynomials of q, then symbols that are no size themselves: of an even n, 2*floor(n/2) is n as well. */
 static int forms_of(const struct group *g, struct loop_prog *q, poly *form, int max)
 {
 	int n = 0;
 
 	for (int k = 0; k < g->n; k++)
-		form[n++] = poly_of(q->P, q->params.a[k].var);
+		if (is_size(g, g->symbol[k]))
+			form[n++] = poly_of(q->P, q->params.a[k].var);
 	for (size_t i = 0; i < g->v.n; i++)
 		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++) {
 			poly e = POLY_UNKNOWN;
@@ -359,6 +370,9 @@ static int forms_of(const struct group *g, struct loop_prog *q, poly *form, int 
 			if (!known && n < max)
 				form[n++] = e;
 		}
+	for (int k = 0; k < g->n && n < max; k++)
+		if (!is_size(g, g->symbol[k]))
+			form[n++] = poly_of(q->P, q->params.a[k].var);
 	return n;
 }
 

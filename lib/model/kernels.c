@@ -397,7 +397,7 @@ static bool add_group(struct model *M, node_id n, const struct target *t, const 
 
 	if (why || !make_call(M, n, t, traces, sizes, NULL, s, &c, &why))
 		return add_opaque(M, n, why);
-	if (sizes.some) {
+	if (sizes.some || (sizes_taken_for_one(M) && native_node(m, n))) {
 		struct call other = {.node = n, .kernel = KERNEL_NATIVE, .alone = native_node(m, n)};
 		c.otherwise = arena_copy(&m->arena, &other, sizeof other);
 	}

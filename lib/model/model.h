@@ -43,8 +43,10 @@ struct call {
 	poly *param;      /* parameter number i of the kernel is this size: a symbol of the module, or a branch */
 	struct call *one; /* instead of this, with another kernel, in runs in which symbol `only` is 1; NULL: there is none */
 	poly_var only;
-	bool settled;           /* of a native view: a run knows the sizes of its result before */
-	struct call *otherwise; /* instead of this, a native one, in runs in which a parameter is less than 1; NULL: there is none */
+	bool settled; /* of a native view: a run knows the sizes of its result before */
+	/* Instead of this, a native one, in runs in which a parameter is less than 1, if the kernel is not for such, or of two sizes that it
+	 * takes for one (struct size_same) the operand's is 1; NULL: there is none. */
+	struct call *otherwise;
 	/* In a strip, it and its neighbours run for one image after the other, each on its part of axis 0. Outside of a strip images is
 	 * 1, and strip and last are the number of the call itself. */
 	int64_t images;

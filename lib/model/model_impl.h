@@ -72,6 +72,7 @@ void sizes_take(struct model *M, uint32_t call);
 /* The bodies of a call are run here. */
 void sizes_pass(struct model *M, const struct control *x);
 /* NULL: a run knows all sizes of v now, and they are as the type says; else why not. */
+bool sizes_taken_for_one(const struct model *M); /* did sizes_agree, of the call that is made next, find sizes that differ? */
 const char *sizes_settled(const struct model *M, val_id v);
 /* Sizes that must be equal are one in the types of a group, which a run makes sure of. Returns what the types of its graph's inputs
  * were, for sizes_disagree, which is next behind its call. */

@@ -228,6 +228,8 @@ void sizes_disagree(struct model *M, node_id n, dim *const *old)
 		M->sizes.same.n--;
 }
 
+bool sizes_taken_for_one(const struct model *M) { return M->sizes.same.n && M->sizes.same.a[M->sizes.same.n - 1].call == M->calls.n; }
+
 const char *sizes_settled(const struct model *M, val_id v)
 {
 	const struct type *t = &val(M->m, v)->type;

@@ -388,8 +388,8 @@ int64_t window_extent(struct window *w, int i, int64_t in)
 		return out;
 	}
 	room = in + w->begin[i] + w->end[i] - span;
-	if (room < 0)
-		return 0;
+	if (room < 0) /* one window that begins before the end padding, and goes beyond it */
+		return w->ceil_mode && room > -w->stride[i] && in + w->begin[i] > 0;
 	out = room / w->stride[i] + 1;
 	/* Opset 19: a window that would start in the end padding is left out. */
 	if (w->ceil_mode && room % w->stride[i] && out * w->stride[i] < in + w->begin[i])

@@ -270,13 +270,26 @@ void put_sized_params(struct emission *e, FILE *f, const struct call *x)
 	fprintf(f, "}, ");
 }
 
-void put_params_below(struct emission *e, FILE *f, const struct call *x, int least)
+void put_otherwise(struct emission *e, FILE *f, uint32_t c)
 {
+	const struct call *x = &e->M->calls.a[c];
+	struct polys *P = e->M->m->dims;
+
 	fprintf(f, "\tint large = 0;\n\t(void)large;\n\tif (0");
-	for (int i = 0; i < x->nparam; i++) {
+	for (int i = 0; i < x->nparam && e->M->kernels.a[x->kernel].sizes.some; i++) {
 		fprintf(f, " || ");
-		put_poly(f, e->M->m->dims, x->param[i], NULL);
-		fprintf(f, " < %d", least);
+		put_poly(f, P, x->param[i], NULL);
+		fprintf(f, " < 1");
+	}
+	for (size_t i = 0; i < e->M->sizes.same.n; i++) { /* 1 is as large as any other, as the operator has it */
+		const struct size_same *y = &e->M->sizes.same.a[i];
+		if (y->call != c)
+			continue;
+		fprintf(f, " || (");
+		put_poly(f, P, val(e->M->m, y->v)->type.dims[y->axis], NULL);
+		fprintf(f, " == 1 && ");
+		put_poly(f, P, y->is, NULL);
+		fprintf(f, " != 1)");
 	}
 	fprintf(f, ")");
 }

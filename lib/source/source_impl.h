@@ -43,8 +43,8 @@ void put_sized_checks(struct emission *e, FILE *f, uint32_t c, const struct call
 /* Call c, a view whose sizes are known. */
 void put_view(struct emission *e, FILE *f, uint32_t c);
 void put_sized_params(struct emission *e, FILE *f, const struct call *x);
-/* A condition: a parameter is less than that. `large` is declared before it. */
-void put_params_below(struct emission *e, FILE *f, const struct call *x, int least);
+/* A condition: of these sizes the native call is in place of call c. `large` is declared before it. */
+void put_otherwise(struct emission *e, FILE *f, uint32_t c);
 
 /* ---- append.c ---- */
 void put_append_tables(struct emission *e, FILE *f);

@@ -105,7 +105,7 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 	}
 	if (x->otherwise) {
 		fprintf(f, "\t{\n");
-		put_params_below(e, f, x, 1);
+		put_otherwise(e, f, c);
 		fprintf(f, " {\n");
 		put_native_call(e, f, c, x->otherwise);
 		fprintf(f, "\t} else");

@@ -290,6 +290,18 @@ for s in k=4,m=2,n=1 k=12,m=33,n=3; do
 	ok $? "they compute the same, $s" || cat out
 done
 
+# A size of which another is made, up and down: 1 is as large as any, and the last number that is none of the group.
+printf '%s\n' 'hone-text 1' 'module ir=8 opset=28' 'symbol n 1 inf' 'const s = f32[3] [1, 1, 2]' 'graph main {' '  input x: f32[1,4,n]' \
+	'  p = AveragePool(x) {kernel_shape=[2] pads=[0,1] strides=[2]}' '  u = Resize(p, -, @s) {mode="nearest"}' '  a = Add(x, u)' '  output a = a' '}' >halved.txt
+ge-load halved.txt | ge-shape | ge-fuse | ge-layout | ge-plan --why -o halved.g 2>err && ge-emit -q halved.g -o halved
+is "$(grep -c '(Fused): a kernel for all sizes of n' err) $(grep -c 'a native function where one operand.s is 1' err)" '3 1' 'halved and doubled: kernels' || cat err
+for n in 1 2 8; do
+	run-dev halved.so --set n=$n -o y.npz && run-ref halved.g --set n=$n -o r.npz && run-cmp y.npz r.npz >out
+	ok $? "it computes the same, n=$n" || cat out
+done
+run-dev halved.so --set n=3 -o y.npz 2>err
+is "$? $(cat err)" '65 run-dev: halved.so: step a: axis 2 is of size 3, not 4' 'n=3 is refused'
+
 # Padded copies are made for one image at a time.
 printf '%s\n' 'hone-text 1' 'module ir=8 opset=20' 'symbol h 1 inf' 'symbol n 1 inf' "const v = f32[32,32,1,1] [$(seq -s, 1024)]" \
 	"const w = f32[32,1,5,5] [$(seq -s, 800)]" 'graph main {' '  input x: f32[n,32,h,40]' '  a = Conv(x, @v)' \

@@ -170,6 +170,9 @@ const char *open_why(struct model *M, const struct call *c)
 	if (c->one)
 		s = arena_printf(a, "%s, another where %s is 1", s, poly_str(M->m->dims, poly_of(M->m->dims, c->only), a));
 	if (c->otherwise)
-		s = arena_printf(a, "%s, a native function where one is less than 1", s);
+		s = arena_printf(a,
+				 k->sizes.some ? "%s, a native function where one is less than 1"
+					       : "%s, a native function where one operand's is 1",
+				 s);
 	return k->plain ? arena_printf(a, "%s; %s", s, k->plain) : s;
 }
