@@ -346,6 +346,45 @@ static void rest_facts(struct verify *v, poly e, struct facts *f)
 		fact(v, f, without_floor(v->p->P, e, t));
 }
 
+/* e >= 1, e of sizes alone, where all that varies in it is a multiple of a number: what is left when it is divided by that. */
+static void divided_fact(struct verify *v, poly e, struct facts *f)
+{
+	struct polys *P = v->p->P;
+	int64_t divisor = 0, c, constant = 0;
+	int n;
+	const uint32_t *atoms;
+
+	for (int t = 0; t < poly_nterms(P, e); t++) {
+		c = poly_term(P, e, t, &n, &atoms);
+		if (!n)
+			constant = c;
+		for (int64_t r; n && c; divisor = c, c = r)
+			r = divisor % c;
+	}
+	divisor = divisor < 0 ? -divisor : divisor;
+	if (divisor < 2)
+		return;
+	poly least = poly_floordiv(P, poly_const(P, divisor - constant), divisor);
+	poly whole = poly_sub(P, poly_floordiv(P, poly_addc(P, e, -constant), divisor), least);
+	fact(v, f, whole);
+	for (int t = 0; t < poly_nterms(P, whole); t++)
+		fact(v, f, without_floor(P, whole, t));
+}
+
+/* What follows for sizes where one fact says that they are a rest or more, and another that the rest is 1 or more. */
+static void facts_of_rests(struct verify *v, struct facts *f)
+{
+	struct facts all = *f;
+
+	for (int i = 0; v->p->rests.n && i < all.n; i++)
+		for (int k = 0; k < all.n; k++) {
+			poly rest = poly_addc(v->p->P, all.ge[k], 1), e = poly_add(v->p->P, all.ge[i], rest);
+			poly_var var = poly_is_var(v->p->P, rest);
+			if (var && poly_uses(v->p->P, all.ge[i], var) && !poly_uses(v->p->P, e, var) && prog_fixed(v->p, e))
+				divided_fact(v, e, f);
+		}
+}
+
 static void check_block(struct verify *v)
 {
 	struct loop_prog *p = v->p;
@@ -370,6 +409,7 @@ static void check_block(struct verify *v)
 			return; /* never runs */
 		fact(v, &f, n->guard.a[i]);
 	}
+	facts_of_rests(v, &f);
 	if (copies > COPIES_MAX)
 		v->why = whynot(p, "stage %s: more than %d copies by unrolled loops", sym_str(s->name), COPIES_MAX);
 	for (int a = s->nspatial; n->phase == BLOCK_UPDATE && a < s->naxes; a++)
