@@ -74,25 +74,25 @@ static int64_t summed_up(struct lower *L)
 	return L->shape[0][turned ? 0 : low_rank(L, 0) - 1];
 }
 
-static bool digits_fit(struct lower *L)
+static bool digits(struct lower *L, bool (*f)(struct lower *L, bool turned, int64_t rows))
 {
 	int64_t K = summed_up(L);
 
-	return K && packed_digits_fit(L, L->n->op == OP_Gemm && attr_i(L->n, "transB"), low_count(L, 0) / K);
+	return K && f(L, L->n->op == OP_Gemm && attr_i(L->n, "transB"), low_count(L, 0) / K);
 }
 
 static bool product_fits(struct lower *L, const char *algo)
 {
 	if (!strcmp(algo, ALGO_HALVES))
 		return halves_fit(L, summed_up(L));
-	return strcmp(algo, ALGO_DIGITS) ? wide_fits(L, algo) : digits_fit(L);
+	return strcmp(algo, ALGO_DIGITS) ? wide_fits(L, algo) : digits(L, packed_digits_fit);
 }
 
 static const char *product_best(struct lower *L)
 {
 	if (halves_fit(L, summed_up(L)))
 		return ALGO_HALVES;
-	return wide_pays(L, products_of(L)) ? ALGO_WIDE : digits_fit(L) ? ALGO_DIGITS : ALGO_USUAL;
+	return wide_pays(L, products_of(L)) ? ALGO_WIDE : digits(L, packed_digits_pay) ? ALGO_DIGITS : ALGO_USUAL;
 }
 
 /* Operands of a product as the algorithm has them. */

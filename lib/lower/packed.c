@@ -151,6 +151,11 @@ bool packed_find(struct lower *L, bool turned, int64_t rows, bool digits, struct
 	return true;
 }
 
+bool packed_digits_pay(struct lower *L, bool turned, int64_t rows)
+{
+	return packed_digits_fit(L, turned, rows) && schedule_digits_pay(L->out_shape[0][low_out_rank(L, 0) - 1]);
+}
+
 bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
 {
 	enum { SUMMED = 4, HALVES = 2 }; /* products of an instruction, for each half of a byte */

@@ -21,6 +21,7 @@ struct packed {
  * three signed digits of base 254 of a fraction of the block's largest, so a block is summed exactly, and as near as f32 is. */
 #define ALGO_DIGITS "digits"
 bool packed_digits_fit(struct lower *L, bool turned, int64_t rows);
+bool packed_digits_pay(struct lower *L, bool turned, int64_t rows); /* and there are columns enough */
 
 /* Does operand 1 of the product at hand, which has rows of k elements to multiply with columns of it, have such a form, and does it pay?
  * digits: for ALGO_DIGITS, which fits. The operand is of rank 2; turned: the product reads its columns as rows (transB). */

@@ -12,6 +12,14 @@ enum widening schedule_widens(int64_t rows)
 	return rows <= ROWS_WHERE_READ ? WIDEN_WHERE_READ : rows <= ROWS_IN_PANELS ? WIDEN_PANEL : WIDEN_AT_BUILD;
 }
 
+/* Digits are made once a row, in about the time that they save in so many columns. */
+bool schedule_digits_pay(int64_t columns)
+{
+	enum { COLUMNS = 64 };
+
+	return columns > COLUMNS;
+}
+
 struct blocks {
 	stage_id block, sum, result; /* sums of a block; of what is made of them; elementwise, of that: 0: none can follow */
 	int vectors;

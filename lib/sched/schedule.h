@@ -23,4 +23,6 @@ enum widening {
 	WIDEN_AT_BUILD    /* before the model runs: it is bound by multiplications */
 };
 enum widening schedule_widens(int64_t rows);
+/* Does it pay to make a row digits (lib/lower/packed.h) for a product of so many columns? */
+bool schedule_digits_pay(int64_t columns);
 #endif
