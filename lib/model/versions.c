@@ -48,7 +48,7 @@ static int rows_param(const struct model *M, const struct call *c)
 	return -1;
 }
 
-/* Are a tenth of the cycles of `slow` more than `fast` takes? */
+/* Is `fast` a tenth less than `slow`, or better? */
 static bool pays(double fast, double slow) { return fast < 0.9 * slow; }
 
 /* Cycles of the call at usual sizes, but for parameter i, which is 1, if it is not -1. *usual: what it is, else. */
@@ -139,7 +139,7 @@ static const char *lie_alike(const char *trace, const char *like, struct loop_pr
 	return kept;
 }
 
-/* ---- */
+/* ---- the second kernel ---- */
 
 void version_add(struct model *M, const struct target *t, const struct given_traces *traces, struct call *c)
 {
