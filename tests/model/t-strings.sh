@@ -133,7 +133,7 @@ int main(void)
 	return 0;
 }
 END
-gcc -g -Wall -Werror main.c ./words.so -o main -lm -pthread 2>err
+${CC:-gcc} -g -Wall -Werror main.c ./words.so -o main -lm -pthread 2>err
 LD_LIBRARY_PATH=. ./main >said
 is "$? $(cat said)" "0 " "from C: given, got, refused by name" || cat err
 
