@@ -18,7 +18,24 @@ static bool all_plain(struct module *m, const struct node *n)
 		if (!is_plain(m, n->in[i]))
 			return false;
 	for (uint32_t k = 0; k < n->nout; k++)
-		if (!is_plain(m, n->out[k]) || (n->out[k] && !row_major(m, &val(m, n->out[k])->type)))
+		if (!is_plain(m, n->out[k]))
+			return false;
+	return true;
+}
+
+/* A view that only adds axes of size one: what comes first in memory does so in the result. */
+static bool view_keeps_first(struct module *m, const struct node *f, const struct node *x)
+{
+	int first = axis_first(m, &val(m, x->in[0])->type), after = first > 0 ? node_axis_after(m, x, first - 1) : -1;
+
+	return after >= 0 && f->nout == 1 && axis_first(m, &val(m, x->out[0])->type) == after + 1 &&
+	       val(m, f->out[0])->type.layout == val(m, x->out[0])->type.layout;
+}
+
+static bool results_plain(struct module *m, const struct node *n)
+{
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (n->out[k] && !row_major(m, &val(m, n->out[k])->type))
 			return false;
 	return true;
 }
@@ -31,6 +48,10 @@ static bool laid_right(struct module *m, const struct node *f, const struct node
 	for (uint32_t i = 0; i < f->nin; i++)
 		if (i >= g->in.n || val(m, f->in[i])->type.layout != val(m, g->in.a[i])->type.layout)
 			return false;
+	if (op_is(x->op, OP_VIEW) && view_keeps_first(m, f, x))
+		return true;
+	if (!results_plain(m, f) || !results_plain(m, x))
+		return false;
 	for (uint32_t i = 0; i < x->nin; i++) {
 		int first = x->in[i] ? axis_first(m, &val(m, x->in[i])->type) : 0;
 		if (first && (first < 0 || !native_takes_first(x, i)))

@@ -189,6 +189,25 @@ static const char *shape_unsqueeze(struct infer *I)
 
 /* ---- Transpose, Concat, Split ---- */
 
+int node_axis_after(struct module *m, const struct node *n, int axis)
+{
+	const struct type *x = n->nin ? &val(m, n->in[0])->type : NULL, *y = n->nout && n->out[0] ? &val(m, n->out[0])->type : NULL;
+	struct tensor *t = n->op == OP_Unsqueeze ? node_const(m, n, 1) : NULL;
+	int64_t axes[RANK_MAX];
+	int k = t ? tensor_ints(m, t, axes, RANK_MAX) : -1, old = 0;
+
+	if (k < 0 || x->rank < 0 || !y || y->rank != x->rank + k)
+		return -1;
+	for (int at = 0; at < y->rank; at++) {
+		bool added = false;
+		for (int i = 0; i < k; i++)
+			added |= axes[i] == at || axes[i] + y->rank == at;
+		if (!added && old++ == axis)
+			return at;
+	}
+	return -1;
+}
+
 int node_joins(const struct node *n, int rank)
 {
 	int64_t axis = n->op == OP_Concat ? attr_i(n, "axis") : -1 - (int64_t)rank;

@@ -138,6 +138,8 @@ val_id node_identity_of(struct module *m, graph_id g, val_id v);
 bool node_maps_codes(struct module *m, const struct node *n);
 /* The axis along which the operands of n, of that rank, are behind each other in its result. -1: n does nothing of the kind. */
 int node_joins(const struct node *n, int rank);
+/* Where axis number `axis` of operand 0 is in the result of n, which adds or drops axes of size one; -1: n does nothing of the kind. */
+int node_axis_after(struct module *m, const struct node *n, int axis);
 /* How often gear k of a Case is expected to be taken, of 1. */
 double gear_expected(struct module *m, node_id choice, uint32_t k);
 /* The keys of a ZipMap that has them, ATTR_INTS or ATTR_STRS; else NULL. */

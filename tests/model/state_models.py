@@ -5,6 +5,7 @@ nd.onnx       the same by ScatterND, with attention by products and a mask
 concat.onnx   keys and values so far, as Attention's past and present: they grow
 cache.onnx    keys and values so far, made by Concat along axis 2 and read by products: they grow, for a batch of any size
 keys.onnx     the same, read by Attention
+shared.onnx   the same, read by products for twice as many heads, behind Unsqueeze and Expand
 window.onnx   the last keys and values: Attention's past and present, of which the oldest row goes"""
 
 import sys
@@ -142,6 +143,18 @@ def attention(m, i, q, k, v):
     return m.op("Attention", q, *grown(m, i, q, k, v))
 
 
+def shared(m, i, q, k, v):
+    def twice(x):
+        size = m.op("Shape", x)
+        batch, rows = (m.op("Gather", size, m.ints(axis)) for axis in (0, 2))
+        wide = m.op("Expand", m.op("Unsqueeze", x, m.ints(2)), m.op("Concat", batch, m.ints(HEADS, 2), rows, m.ints(SIZE), axis=0))
+        return m.op("Reshape", wide, m.op("Concat", batch, m.ints(2 * HEADS), rows, m.ints(SIZE), axis=0))
+
+    keys, values = (twice(x) for x in grown(m, i, q, k, v))
+    scores = m.op("MatMul", m.op("Concat", q, q, axis=1), m.op("Transpose", keys, perm=[0, 1, 3, 2]))
+    return m.op("Add", *m.op("Split", m.op("MatMul", m.op("Softmax", scores, axis=-1), values), results=2, axis=1, num_outputs=2))
+
+
 def batched(attend):
     m = Model()
     x = m.input("x", T.FLOAT, ["batch", 1, WIDTH])
@@ -155,6 +168,7 @@ def batched(attend):
 
 
 batched(products).save("%s/cache.onnx" % sys.argv[1])
+batched(shared).save("%s/shared.onnx" % sys.argv[1])
 batched(attention).save("%s/keys.onnx" % sys.argv[1])
 for f in (tensor, nd, window, concat):
     decoder(f).save("%s/%s.onnx" % (sys.argv[1], f.__name__))

@@ -2,15 +2,53 @@
 #include <string.h>
 #include "ge-layout.h"
 #include "model/state.h"
+#include "op/native.h"
 #include "op/op.h"
 
-/* Why who uses value v cannot take it in another order; NULL: all can. */
-static const char *why_not(struct module *m, const struct uses *uses, const bool *fused, val_id v)
+static sym order_with_first(struct module *m, int rank, int axis)
 {
-	for (uint32_t i = uses->start[v]; i < uses->start[v + 1]; i++)
-		if (!fused[uses->user[i]] || !group_takes_first(m, uses->user[i], v))
-			return arena_printf(&m->arena, "%s reads it row-major", node_where(m, uses->user[i], &m->arena));
-	return NULL;
+	const char *text = arena_printf(&m->arena, "%d", axis);
+
+	for (int i = 0; i < rank; i++)
+		if (i != axis)
+			text = arena_printf(&m->arena, "%s %d", text, i);
+	return intern(text);
+}
+
+/* Node n, in no group, whose result is value v with more axes of size one: where axis is there. -1: it is none. */
+static int axis_behind(struct module *m, node_id n, val_id v, int axis)
+{
+	return node(m, n)->op != OP_Fused && node(m, n)->nin && node(m, n)->in[0] == v && node(m, n)->nout == 1
+		       ? node_axis_after(m, node(m, n), axis)
+		       : -1;
+}
+
+static bool takes_first(struct module *m, const bool *fused, node_id n, val_id v)
+{
+	bool takes = fused[n] || node(m, n)->op != OP_Fused;
+
+	for (uint32_t i = 0; i < node(m, n)->nin && !fused[n]; i++)
+		takes &= node(m, n)->in[i] != v || native_takes_first(node(m, n), i);
+	return takes && (!fused[n] || group_takes_first(m, n, v));
+}
+
+/* Why who uses value v, or what views it, cannot take it with the axis first; NULL: all can. lay: lay out the views. */
+static const char *why_not(struct module *m, const struct uses *uses, const bool *fused, val_id v, int axis, bool lay)
+{
+	const char *why = NULL;
+
+	for (uint32_t i = uses->start[v]; i < uses->start[v + 1] && !why; i++) {
+		node_id n = uses->user[i];
+		int after = axis_behind(m, n, v, axis);
+		val_id view = after >= 0 ? node(m, n)->out[0] : 0;
+		if ((after < 0 && !takes_first(m, fused, n, v)) || (view && uses->nout[view]))
+			return arena_printf(&m->arena, "%s reads it row-major", node_where(m, n, &m->arena));
+		if (view && lay)
+			val(m, view)->type.layout = order_with_first(m, val(m, view)->type.rank, after);
+		if (view)
+			why = why_not(m, uses, fused, view, after, lay);
+	}
+	return why;
 }
 
 /* The number of the one output that value v is; -1: there is none, or several. */
@@ -33,16 +71,6 @@ static bool is_kept_as(struct module *m, val_id in, int64_t out)
 	return out >= 0 && name && !strcmp(name, sym_str(graph(m, m->main)->out_name.a[out]));
 }
 
-static sym order_with_first(struct module *m, int rank, int axis)
-{
-	const char *text = arena_printf(&m->arena, "%d", axis);
-
-	for (int i = 0; i < rank; i++)
-		if (i != axis)
-			text = arena_printf(&m->arena, "%s %d", text, i);
-	return intern(text);
-}
-
 void lay_out_states(struct module *m, const struct pass_ctx *c, const struct uses *uses, const bool *fused)
 {
 	const struct graph *g = graph(m, m->main);
@@ -54,12 +82,14 @@ void lay_out_states(struct module *m, const struct pass_ctx *c, const struct use
 		    uses->nout[past] || type_static(m, &val(m, past)->type))
 			continue;
 		const char *why = axis_outermost(m, &val(m, past)->type, axis) ? "it is row-major with that axis first" : NULL;
-		if (!why && !(why = why_not(m, uses, fused, past)))
-			why = why_not(m, uses, fused, next);
+		if (!why && !(why = why_not(m, uses, fused, past, axis, false)))
+			why = why_not(m, uses, fused, next, axis, false);
 		if (why) {
 			pass_why(c, m, g->nodes.a[i], "%s stays row-major: %s", sym_str(val(m, past)->name), why);
 			continue;
 		}
+		why_not(m, uses, fused, past, axis, true);
+		why_not(m, uses, fused, next, axis, true);
 		val(m, past)->type.layout = val(m, next)->type.layout = order_with_first(m, val(m, past)->type.rank, axis);
 		pass_why(c, m, g->nodes.a[i], "%s grows along axis %d, which comes first in memory", sym_str(val(m, past)->name), axis);
 	}
