@@ -25,7 +25,7 @@ attack() {
 	${CC:-cc} -w -g -fsanitize=address,undefined -fno-sanitize=float-divide-by-zero,float-cast-overflow,alignment -fno-sanitize-recover=undefined -I"$top/lib" -I"$top/tests" \
 		-DNAME="$name" -std=gnu11 $(sed -n 's/.*Compile with: //p' "$name.c" | head -1) -O0 "$top/tests/model/sizes/drive.c" "$name.tight.c" $drive_libs -o "$name.drive" 2>said ||
 		{ ok 1 "$name is compiled: $(cat said)"; return; }
-	HONE_BODIES=1000 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:max_allocation_size_mb=128:detect_stack_use_after_return=0 timeout 600 "./$name.drive" "$name.g" "$2" "$3" >out 2>said
+	HONE_BODIES=1000 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:max_allocation_size_mb=16:detect_stack_use_after_return=0 timeout 600 "./$name.drive" "$name.g" "$2" "$3" >out 2>said
 	code=$?
 	[ $code = 0 ] && ! grep -q 'ERROR\|runtime error' said
 	ok $? "$name: $(tail -n 1 out)" || { echo "# exit $code"; sed 's/^/# /' out | head -8; grep -v 'WARNING.*failed to allocate' said | head -20; }

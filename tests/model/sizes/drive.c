@@ -103,7 +103,7 @@ static void fill(struct hone_value *v, size_t n)
 /* The number of elements, where all fit into some memory. */
 static bool count(const struct hone_value *v, size_t *n)
 {
-	enum { MOST = 1 << 22 };
+	enum { MOST = 1 << 20 };
 	bool zero = false, large = false;
 	int64_t k = 1;
 
