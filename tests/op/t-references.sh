@@ -7,4 +7,5 @@ if [ -z "$python" ]; then
 	skip_all "references" "no python with onnx, onnxruntime and ml_dtypes (HONE_PYTHON)"
 fi
 within "$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --cases 1000
+within "$python" -B "$top/tests/op/native_ops.py" --models 40
 done_testing
