@@ -1,5 +1,6 @@
 /* Lowering of convolutions. */
 #include <string.h>
+#include "lower/halves.h"
 #include "lower/integer.h"
 #include "lower/wide.h"
 #include "lower/windows.h"
@@ -109,7 +110,7 @@ static void add_bias(struct lower *L, stage_id conv)
 
 /* ---- Winograd ---- */
 
-static const char *const conv_algos[] = {"winograd2", "winograd4", ALGO_WIDE, "winograd2_lines", "winograd4_lines", NULL};
+static const char *const conv_algos[] = {"winograd2", "winograd4", ALGO_WIDE, "winograd2_lines", "winograd4_lines", ALGO_HALVES, NULL};
 
 static bool of_lines(const char *algo) { return !strcmp(winograd_of_lines(algo), algo); }
 
@@ -127,7 +128,25 @@ static bool winograd_fits(struct lower *L, const char *algo)
 	return true;
 }
 
-static bool algo_fits(struct lower *L, const char *algo) { return strcmp(algo, ALGO_WIDE) ? winograd_fits(L, algo) : wide_fits(L, algo); }
+/* Is each element of the result of one element of each channel, at its own place, and in f16? */
+static bool points_fit(struct lower *L)
+{
+	struct window w;
+
+	if (attr_i(L->n, "group") != 1 || low_window(L, L->shape[1] + 2, low_out_axes, &w))
+		return false;
+	for (int i = 0; i < w.n; i++)
+		if (w.size[i] != 1 || w.stride[i] != 1 || w.begin[i] || L->out_shape[0][2 + i] != L->shape[0][2 + i])
+			return false;
+	return halves_fit_points(L, L->shape[1][1]);
+}
+
+static bool algo_fits(struct lower *L, const char *algo)
+{
+	if (!strcmp(algo, ALGO_HALVES))
+		return points_fit(L);
+	return strcmp(algo, ALGO_WIDE) ? winograd_fits(L, algo) : wide_fits(L, algo);
+}
 
 static double products_of(struct lower *L)
 {
@@ -171,6 +190,8 @@ static const char *conv_best(struct lower *L)
 {
 	double best = fitted.transform_margin * direct_cycles(L);
 
+	if (points_fit(L))
+		return ALGO_HALVES;
 	if (wide_fits(L, ALGO_WIDE) && !wide_pays(L, products_of(L)))
 		return ALGO_USUAL;
 	const char *algo = wide_fits(L, ALGO_WIDE) ? ALGO_WIDE : ALGO_USUAL;
@@ -223,6 +244,20 @@ static void conv_body(struct lower *L, stage_id s, ex_id body)
 	stage_body(L->p, s, lstage(L->p, s)->naxes > lstage(L->p, s)->nspatial ? COMB_SUM : COMB_NONE, body);
 }
 
+/* An operand's element in the product of element `index` of the result and channel k, the weight first: for halves_sums. */
+static ex_id point_factor(struct lower *L, uint32_t i, const poly *index, poly k, const void *arg)
+{
+	int rank = low_rank(L, 0);
+	poly at[LOOP_RANK_MAX];
+
+	(void)arg;
+	for (int d = 2; d < rank; d++)
+		at[d] = i ? index[d] : poly_const(L->p->P, 0);
+	at[0] = index[!i];
+	at[1] = k;
+	return low_read(L, !i, at);
+}
+
 static const char *conv(struct lower *L)
 {
 	struct window w;
@@ -233,6 +268,10 @@ static const char *conv(struct lower *L)
 		return why;
 	const char *algo = low_algo(L);
 	bool wide = !strcmp(algo, ALGO_WIDE);
+	if (!strcmp(algo, ALGO_HALVES)) {
+		add_bias(L, halves_sums(L, "conv", L->shape[1][1], point_factor, NULL));
+		return NULL;
+	}
 	if (strcmp(algo, ALGO_USUAL) && !wide)
 		return winograd(L, &w, algo);
 	struct padded q = pad_input(L, &w, wide ? DT_F32 : low_dtype(L, 0), L->shape[1][1]);

@@ -15,16 +15,30 @@ static int64_t short_sum(int64_t products)
 	return 0;
 }
 
-bool halves_fit(struct lower *L, int64_t products)
+/* Lanes of the instruction for a result of f16 from f16 and constant f16, each element of so many products; 0: it does not fit. */
+static int64_t lanes_for(struct lower *L, int64_t products)
 {
 	const struct target *t = L->p->target ? L->p->target : target_host();
 	int rank = low_out_rank(L, 0);
 
-	if (low_dtype(L, 0) != DT_F16 || low_dtype(L, 1) != DT_F16 || low_rank(L, 1) != 2 || !low_const(L, 1) || !rank ||
-	    rank == LOOP_RANK_MAX)
-		return false;
+	if (low_dtype(L, 0) != DT_F16 || low_dtype(L, 1) != DT_F16 || !low_const(L, 1) || !rank || rank == LOOP_RANK_MAX)
+		return 0;
 	int dot = instr_halves(t);
-	return dot && short_sum(products) && L->out_shape[0][rank - 1] >= instr_row(dot)->extent[0];
+	return dot && short_sum(products) ? instr_row(dot)->extent[0] : 0;
+}
+
+bool halves_fit(struct lower *L, int64_t products)
+{
+	int64_t lanes = low_rank(L, 1) == 2 ? lanes_for(L, products) : 0;
+
+	return lanes && L->out_shape[0][low_out_rank(L, 0) - 1] >= lanes;
+}
+
+bool halves_fit_points(struct lower *L, int64_t products)
+{
+	int64_t lanes = lanes_for(L, products), row = lanes ? L->out_shape[0][low_out_rank(L, 0) - 1] : 0;
+
+	return row && row % lanes == 0;
 }
 
 stage_id halves_sums(struct lower *L, const char *name, int64_t products,

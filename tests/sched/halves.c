@@ -23,6 +23,9 @@ static const struct text texts[] = {
 	{"MatMul f16 5x300 300x33c"},
 	{"Gemm{alpha=0.5 transB=1} f16 8x128 70x128c 70c"},
 	{"MatMul f16 16x1024 1024x32c; Cast{to=1} %0"},
+	{"Conv f16 1x64x6x32 24x64x1x1c 24c; Relu %0"},
+	{"Conv f16 2x96x4x64 5x96x1x1c"},
+	{"Conv f16 1x64x64 12x64x1c 12c"},
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
 
