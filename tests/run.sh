@@ -10,8 +10,6 @@ PATH=$top/bin:$PATH
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
-HONE_BLOBS=$tmp/blobs
-XDG_DATA_HOME=$tmp/data # not the knowledge base of who runs them
 unset HONE_KB HONE_RATES
 # Python with the peers, if make peers was run.
 [ -n "${HONE_PYTHON-}" ] || [ ! -x build/python/bin/python ] || HONE_PYTHON=$top/build/python/bin/python
@@ -23,10 +21,11 @@ longest="t-bench.sh t-ml.sh sized t-fuzz.sh kernels t-hone.sh t-preview.sh t-gea
 every=$(ls tests/*/*.c tests/*/t-*.sh | grep -v '^tests/\(fuzz\|net\)/' | sed 's,.*/,,;s,\.c$,,' | LC_ALL=C sort)
 [ $# -gt 0 ] || set -- $longest $(echo "$every" | grep -vxF "$(printf '%s\n' $longest)")
 
-# one NAME: runs it; what it says is in $tmp/NAME.said, its counts in $tmp/NAME.counts.
+# one NAME: runs it; what it says is in $tmp/NAME.said, its counts in $tmp/NAME.counts. It has a blob store and a knowledge base of its
+# own: not those of who runs it, nor of a test beside it.
 one() {
 	t=$1 out=$tmp/$1.out start=$(date +%s)
-	TAP_COUNT=$tmp/$t.tap
+	TAP_COUNT=$tmp/$t.tap HONE_BLOBS=$tmp/$t.home/blobs XDG_DATA_HOME=$tmp/$t.home/data
 	: >"$TAP_COUNT"
 	mkdir -p "$tmp/$t"
 	case $t in
@@ -49,7 +48,7 @@ one() {
 	} >"$tmp/$t.said"
 	echo $((p - s)) "$f" "$s" >"$tmp/$t.counts"
 	cat "$tmp/$t.said"
-	rm -rf "${tmp:?}/$t" "$out"
+	rm -rf "${tmp:?}/$t" "$tmp/$t.home" "$out"
 }
 
 # What times kernels or networks runs when the others are done, by itself: results hang on that there.

@@ -382,7 +382,8 @@ static void of_transposed(int taps, const char *nodes)
 static const char *const transformed[] = {
 	"  input x: f32[2,16,h,w]\n  input k: f32[24,16,3,3]\n  input r: f32[2,24,h,w]\n  y = Conv(x, k) {pads=[1,1,1,1]}\n  a = Add(y, r)\n"
 	"  z = Relu(a)\n  output z = z\n",
-	"  input x: f32[1,16,2*floor((p + 31)/32),2*floor((q + 31)/32)]\n  input k: f32[16,16,3,3]\n  r = Conv(x, k) {pads=[1,1,1,1]}\n  s = Relu(r)\n  y = Conv(s, k) {pads=[1,1,1,1]}\n  output y = y\n",
+	"  input x: f32[1,16,2*floor((p + 31)/32),2*floor((q + 31)/32)]\n  input k: f32[16,16,3,3]\n  y = Conv(x, k) {pads=[1,1,1,1]}\n"
+	"  z = Relu(y)\n  output z = z\n",
 	"  input x: f32[1,20,floor((p + 15)/16),floor((q + 15)/16)]\n  input k: f32[33,20,3,3]\n  y = Conv(x, k) {pads=[1,1,1,1]}\n  z = Swish(y)\n"
 	"  output z = z\n",
 };
