@@ -375,7 +375,7 @@ compile() { # OPTION...
 # Whose the time of a run is, where not all steps are kernels of known sizes: of random inputs, of open sizes that the evaluator takes.
 # Nothing if they make no run, or one that takes long.
 measure_shares() {
-	shares='' sizes=''
+	sizes=''
 	case $quiet$target/$memory in /*'open sizes'* | /*' on the slow path'*) ;; *) return 0 ;; esac
 	progress "timing a run"
 	case $memory in *'open sizes'*)
@@ -705,7 +705,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' geared='' chosen_gears='' equalize='' smooth=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' geared='' chosen_gears='' shares='' equalize='' smooth=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
