@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "runner/problem.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ enum { PAGE = 4096, ALIGN = 64 };
 
 static uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-/* The file with its head, mapped; NULL: no memory. */
+/* The file with its head, mapped; NULL and errno: no memory, or files may not be so long. */
 static struct problem *lay_out(int fd, struct problem head, const struct oracle_tensor *t)
 {
 	uint64_t at = head.head = up(sizeof head, PAGE);
@@ -80,7 +81,7 @@ const char *problem_write(const struct oracle *o, const char *text, int fd)
 		.n = t->nin + t->nout, .nin = t->nin, .seeds = PROBLEM_SEEDS + adversarial_seeds(t), .reduction = t->reduction};
 	struct problem *p = lay_out(fd, head, t->t);
 	if (!p)
-		return "no memory for its operands";
+		return errno == EFBIG ? "its operands are longer than a file may be: File too large" : "no memory for its operands";
 	for (int s = 0; s < p->seeds; s++) {
 		for (int i = 0; i < p->n; i++)
 			ptr[i] = (void *)problem_data(p, i, s);

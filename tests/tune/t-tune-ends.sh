@@ -42,7 +42,7 @@ tune-op --kb kb5 --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec run
 ok $? "one of two runners cannot build: the other does"
 tune-op --kb kb5c --quiet --trials 1 --only Gemm --runner run-dev m.g -o plain.g --json 2>err | grep -q '"trials": 1'
 ok $? "run-dev alone, between programs, serves"
-tune-op --kb kb5b --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec run-dev --serve' m.g -o none.g --json 2>err | grep -q 'File size'
+tune-op --kb kb5b --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec run-dev --serve' m.g -o none.g --json 2>err | grep -q 'File too large'
 ok $? "no runner can build: the report says why"
 tune-op --kb kb6 --quiet --seconds 14 --only Conv m.g -o stalled.g >report 2>err &
 tuner=$!
