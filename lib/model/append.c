@@ -41,6 +41,9 @@ int append_axis(struct module *m, node_id group, val_id *past, val_id *next)
 		return -1;
 	*past = call_operand(&of, &c, 0);
 	*next = node(m, group)->out[0];
+	for (uint32_t i = 1; i < n->nin; i++)
+		if (call_operand(&of, &c, i) == *past)
+			return -1;
 	return *past ? node_joins(n, val(m, *past)->type.rank) : -1;
 }
 

@@ -21,7 +21,7 @@ void states_plan(struct model *M);
 /* Reads the places from M's module. Missing ones, ones that overlap or that are in place without a proof: die(64). */
 void states_read(struct model *M);
 
-/* The group is one node that joins its operands: along which axis, its first operand and its result. -1: it is none. */
+/* The group is one node that joins its operands, the first of them once: along which axis, that operand and its result. -1: it is none. */
 int append_axis(struct module *m, node_id group, val_id *past, val_id *next);
 /* 1 + the axis that comes first in memory, the others in order behind it; 0: row-major; -1: another layout. */
 int axis_first(struct module *m, const struct type *t);

@@ -514,6 +514,8 @@ if [ -n "${HONE_PYTHON-}" ]; then
 	ok $? "row-major, they are made anew"
 	ge-dump cache.g | grep -v '^meta "hone.alias' | ge-load | ge-plan -q -o no.g 2>err
 	is "$? $(cat err)" "65 ge-plan: standard input: input past_key_values.0.key is not row-major, and no state that grows" "a layout of no state"
+	"$HONE_PYTHON" "$top/tests/model/state_twice.py" twice.onnx && hone build -q --alias past=present -o pasttwice twice.onnx 2>err && run-cmp -q --set n=2,k=1 pasttwice.so twice.onnx >cmp
+	ok $? "a state that is appended to itself" || cat err cmp
 else
 	skip "decoders" "no HONE_PYTHON"
 fi
