@@ -11,6 +11,7 @@ struct copy {
 	int64_t *env;   /* the parameters' values */
 	bool *is_param; /* by variable of `from` */
 	ex_id *done;    /* by expression of `from` */
+	bool lost;      /* an index could not be copied: nothing is known of what uses it */
 	struct arena mem;
 };
 
@@ -47,6 +48,7 @@ static poly copied(struct copy *c, poly e)
 			x = poly_mul(P, x, copied_atom(c, poly_atom(from, atom[k])));
 		sum = poly_add(P, sum, x);
 	}
+	c->lost |= e != POLY_UNKNOWN && sum == POLY_UNKNOWN;
 	return e == POLY_UNKNOWN ? e : sum;
 }
 
@@ -60,6 +62,9 @@ static ex_id folded(struct loop_prog *r, struct ex e)
 
 	if (e.kind == EX_INDEX && poly_is_const(r->P, e.index[0], &c))
 		return dtype_is_float(e.dtype) ? ex_const(r, e.dtype, (double)c) : ex_const_int(r, e.dtype, c);
+	bool whole = e.kind == EX_CAST && !dtype_is_float(e.dtype) && a->kind == EX_CONST && dtype_is_float(a->dtype);
+	if (whole && !(a->c >= -0x1p63 && a->c < 0x1p63))
+		return ex_new(r, e);
 	if (e.kind == EX_CAST && a->kind == EX_CONST)
 		return dtype_is_float(e.dtype) ? ex_const(r, e.dtype, dtype_is_float(a->dtype) ? a->c : (double)a->ic)
 					       : ex_const_int(r, e.dtype, dtype_is_float(a->dtype) ? (int64_t)a->c : a->ic);
@@ -151,6 +156,7 @@ bool prog_becomes(struct loop_prog *q, struct loop_prog *p)
 		const struct stage *t = lstage(q, s), *u = lstage(p, s);
 		same = same_axes(&x, &y, t, u) && copied_ex(&x, t->body) == copied_ex(&y, u->body);
 	}
+	same = same && !x.lost && !y.lost;
 	arena_release(&x.mem);
 	arena_release(&y.mem);
 	prog_free(r);
