@@ -48,7 +48,7 @@ static int rows_param(const struct model *M, const struct call *c)
 	return -1;
 }
 
-/* Is `fast` a tenth less than `slow`, or better? */
+/* Is `fast` a tenth less than `slow`, or better? A second kernel is more code and a longer build, so a smaller gain is left. */
 static bool pays(double fast, double slow) { return fast < 0.9 * slow; }
 
 /* Cycles of the call at usual sizes, but for parameter i, which is 1, if it is not -1. *usual: what it is, else. */

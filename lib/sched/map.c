@@ -274,7 +274,7 @@ static int choices_along(struct loop_prog *p, stage_id s, int v)
 	return c.n;
 }
 
-/* Are lines along v, whose size varies, a few vectors? */
+/* Are lines along v, whose size varies, a few vectors? Of longer ones the rest, a vector that is not full, is less than a fifth. */
 static bool short_lines(struct loop_prog *p, stage_id s, int v)
 {
 	enum { VECTORS = 4 };

@@ -91,7 +91,7 @@ static char *for_target(const struct emission *e, const char *text)
  * steps that is much code. */
 static void put_record(struct emission *e, FILE *f)
 {
-	enum { FEW = 200 };
+	enum { FEW = 200 }; /* steps whose copies of these functions stay small beside the kernels' code, on any CPU */
 
 	fprintf(f, "#define RECORD __attribute__((unused%s)) static%s\n", e->M->calls.n <= FEW ? ", always_inline" : "",
 		e->M->calls.n <= FEW ? " inline" : "");
