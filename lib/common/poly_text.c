@@ -9,6 +9,7 @@
 #include "common/msg.h"
 #include "common/poly_impl.h"
 #include "common/shown.h"
+#include "common/textfile.h"
 
 static bool is_word(const char *s)
 {
@@ -83,12 +84,9 @@ const char *poly_str(const struct polys *P, poly e, struct arena *a)
 	if (poly_is_const(P, e, &c))
 		return arena_printf(a, "%" PRId64, c);
 	char *text = NULL;
-	size_t n = 0;
-	FILE *f = open_memstream(&text, &n);
-	if (!f)
-		die_errno(EX_SYSTEM, "out of memory");
+	FILE *f = textfile_open(&text, NULL);
 	print(f, P, e);
-	fclose(f);
+	textfile_close(f);
 	const char *s = arena_str(a, text);
 	free(text);
 	return s;

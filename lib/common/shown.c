@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/shown.h"
+#include "common/textfile.h"
 
 int utf8_length(const char *s, size_t n)
 {
@@ -69,7 +70,7 @@ const char *shown(const char *s)
 {
 	static __thread char *kept[SHOWN_KEPT];
 	static __thread unsigned next;
-	size_t n = s ? strlen(s) : 0, size;
+	size_t n = s ? strlen(s) : 0;
 	const char *p = s ? s : "";
 
 	for (int k; n > 0 && (k = shown_length(p, n)); n -= (size_t)k)
@@ -78,11 +79,9 @@ const char *shown(const char *s)
 		return s ? s : "";
 	char **text = &kept[next++ % SHOWN_KEPT];
 	free(*text);
-	FILE *f = open_memstream(text, &size);
-	if (!f)
-		return "?";
+	FILE *f = textfile_open(text, NULL);
 	put_shown(f, s);
-	fclose(f);
+	textfile_close(f);
 	return *text;
 }
 

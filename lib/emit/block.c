@@ -1,4 +1,5 @@
 /* A block's statement: its condition, the temporaries that it needs, and the assignment, for one iteration or for all lanes. */
+#include "common/textfile.h"
 #include "emit/emit_impl.h"
 #include <string.h>
 
@@ -101,9 +102,8 @@ static void put_block(struct emit *e, const char *lines, size_t size, const char
 	bool one = strchr(lines, '\n') == lines + size - 1;
 	FILE *f = e->f;
 	char *whole;
-	size_t n;
 
-	e->f = open_memstream(&whole, &n);
+	e->f = textfile_open(&whole, NULL);
 	e->aside = true;
 	if (*cond)
 		line(e, "if (%s)%s", cond, one ? "" : " {");
@@ -116,7 +116,7 @@ static void put_block(struct emit *e, const char *lines, size_t size, const char
 	if (!one)
 		line(e, "}");
 	e->aside = false;
-	fclose(e->f);
+	textfile_close(e->f);
 	e->f = f;
 	run_add(e, whole, *cond, lbuf(e->p, out)->scope == SCOPE_REGISTER ? 0 : out);
 	free(whole);
@@ -139,7 +139,7 @@ void emit_block(struct emit *e, nest_id id)
 		cond = vector_cond(e, cond);
 	/* The lines go to a buffer first: how many they are decides whether braces are needed. */
 	if (!e->dry)
-		e->f = open_memstream(&out, &size);
+		e->f = textfile_open(&out, &size);
 	e->aside = true;
 	e->depth += *cond ? 1 : 0;
 	if (e->lane)
@@ -149,7 +149,7 @@ void emit_block(struct emit *e, nest_id id)
 	e->depth -= *cond ? 1 : 0;
 	e->aside = false;
 	if (!e->dry) {
-		fclose(e->f);
+		textfile_close(e->f);
 		e->f = f;
 	}
 	if (!done) {

@@ -4,6 +4,7 @@
 #include "emit/emit_impl.h"
 #include "common/shown.h"
 #include "common/msg.h"
+#include "common/textfile.h"
 #include "target/target.h"
 
 /* Sizes have names that a file gives. In a comment, which they cannot end. */
@@ -85,7 +86,6 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	const struct target *t = p->target ? p->target : target_host();
 	struct emit e = {.p = p, .vl = t->vector_bytes / 4, .dry = true, .kernel = name, .outlines = outlines};
 	char *body, *teams;
-	size_t nbody, nteams;
 	e.regs = xcalloc(p->bufs.n, sizeof *e.regs);
 	e.buf_text = xcalloc(p->bufs.n, sizeof *e.buf_text);
 	e.open_at_alloc = xcalloc(p->bufs.n, sizeof *e.open_at_alloc);
@@ -94,8 +94,8 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	regs_settle(&e);
 	e.dry = false;
 	e.nteams = 0;
-	e.f = open_memstream(&body, &nbody);
-	e.teams = open_memstream(&teams, &nteams);
+	e.f = textfile_open(&body, NULL);
+	e.teams = textfile_open(&teams, NULL);
 	emit_comment(&e);
 	/* noinline: if the function were inlined, its pointers would lose their restrict */
 	line(&e, "%s__attribute__((noinline)) static void %s(%s%s%s%schar *restrict ws%s)", emit_order(p), name, params(&e, SCOPE_IN),
@@ -108,8 +108,8 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	emit_walk(&e);
 	e.depth = 0;
 	line(&e, "}");
-	fclose(e.teams);
-	fclose(e.f);
+	textfile_close(e.teams);
+	textfile_close(e.f);
 	fputs(teams, f);
 	fputs(body, f);
 	free(teams);
@@ -142,11 +142,10 @@ void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
 {
 	struct outlines o = {0};
 	char *text;
-	size_t n;
-	FILE *kernel = open_memstream(&text, &n);
+	FILE *kernel = textfile_open(&text, NULL);
 
 	emit_kernel_with(kernel, p, name, &o);
-	fclose(kernel);
+	textfile_close(kernel);
 	for (size_t i = 0; i < o.a.n; i++) /* kernels in one file share them */
 		fprintf(f, "#ifndef %s\n#define %s %s\n%s#endif\n", o.a.a[i].name, o.a.a[i].name, o.a.a[i].name, o.a.a[i].text);
 	fputs(text, f);

@@ -3,6 +3,7 @@
 #include "emit/emit_impl.h"
 #include "common/digest.h"
 #include "common/msg.h"
+#include "common/textfile.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,9 +86,8 @@ static poly beginning(struct emit *e, buf_id b, nest_id loop)
 static char *function_text(struct emit *e, nest_id loop, const struct outside *o, const char *vars)
 {
 	char *text;
-	size_t n;
 
-	e->f = open_memstream(&text, &n);
+	e->f = textfile_open(&text, NULL);
 	fprintf(e->f, "%s__attribute__((noinline)) static void @(", emit_makes_codes(e->p) ? "AS_WRITTEN " : "");
 	for (size_t i = 0; i < o->given.n; i++) {
 		const struct loop_buf *b = lbuf(e->p, o->given.a[i]);
@@ -108,7 +108,7 @@ static char *function_text(struct emit *e, nest_id loop, const struct outside *o
 	emit_for(e, loop);
 	run_end(e);
 	fputs("}\n", e->f);
-	fclose(e->f);
+	textfile_close(e->f);
 	return text;
 }
 

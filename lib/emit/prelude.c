@@ -1,4 +1,5 @@
 /* What every file of kernels starts with: the target's vectors, and what is made of them. */
+#include "common/textfile.h"
 #include "emit/emit_impl.h"
 #include "target/backend.h"
 #include <stdlib.h>
@@ -247,11 +248,10 @@ static void write_all(FILE *f, struct loop_prog *const *p, int n)
 void emit_prelude(FILE *f, struct loop_prog *const *p, int n, const char *const *text, size_t ntext)
 {
 	char *all;
-	size_t size;
-	FILE *to = open_memstream(&all, &size);
+	FILE *to = textfile_open(&all, NULL);
 
 	write_all(to, p, n);
-	fclose(to);
+	textfile_close(to);
 	if (text)
 		emit_helpers_of(f, all, text, ntext);
 	else

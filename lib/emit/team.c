@@ -1,5 +1,6 @@
 /* Parallel loops: a function that runs a range of iterations, and in place of the loop the call that starts the threads. */
 #include <stdlib.h>
+#include "common/textfile.h"
 #include "emit/emit_impl.h"
 
 bool is_team(struct loop_prog *p, nest_id n)
@@ -130,12 +131,11 @@ void emit_team(struct emit *e, const nest_id *piece, size_t n)
 	FILE *f = e->f;
 	int depth = e->depth;
 	char *body = NULL;
-	size_t size;
 
 	run_end(e);
 	find_arguments(e, &g, piece, n);
 	if (!e->dry)
-		e->f = open_memstream(&body, &size);
+		e->f = textfile_open(&body, NULL);
 	e->depth = 1;
 	e->in_team = true;
 	for (buf_id b = 1; b < e->p->bufs.n; b++)
@@ -147,7 +147,7 @@ void emit_team(struct emit *e, const nest_id *piece, size_t n)
 	e->in_team = false;
 	e->depth = depth;
 	if (!e->dry) {
-		fclose(e->f);
+		textfile_close(e->f);
 		e->f = f;
 		put_function(e, name, &g, body);
 		put_start(e, name, &g, env_subst(e, lnest(e->p, piece[0])->whole));

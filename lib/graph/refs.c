@@ -16,6 +16,7 @@
 #include "common/arena.h"
 #include "common/msg.h"
 #include "common/outfile.h"
+#include "common/textfile.h"
 #include "common/vec.h"
 #include "graph/refs.h"
 
@@ -302,9 +303,7 @@ static void write_index(uint64_t path_hash, const char *path, const struct stat 
 	char *text = NULL, hex[33];
 	size_t size;
 	struct blob_ref *a = arena_copy(&arena, r, n * sizeof *a);
-	FILE *f = open_memstream(&text, &size);
-	if (!f)
-		die(EX_SYSTEM, "out of memory");
+	FILE *f = textfile_open(&text, &size);
 	qsort(a, n, sizeof *a, by_digest);
 	fprintf(f, "hone-refs 1\n%" PRIu64 " %" PRId64 ".%09ld %zu\n", (uint64_t)st->st_size, (int64_t)st->st_mtim.tv_sec,
 		st->st_mtim.tv_nsec, n);
@@ -313,8 +312,7 @@ static void write_index(uint64_t path_hash, const char *path, const struct stat 
 		fprintf(f, "%s %" PRIu64 " %" PRIu64 "\n", hex, a[i].offset, a[i].length);
 	}
 	fputs(path, f);
-	if (fclose(f))
-		die(EX_SYSTEM, "out of memory");
+	textfile_close(f);
 	struct index *x = ARENA_NEW(&arena, struct index);
 	digest_hex(digest_bytes(text, size), hex);
 	snprintf(x->name, sizeof x->name, "%016" PRIx64 "-%s", path_hash, hex);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "common/msg.h"
 #include "common/shown.h"
+#include "common/textfile.h"
 #include "graph/module.h"
 
 static const struct {
@@ -169,12 +170,9 @@ struct type type_common(struct module *m, const struct type *a, const struct typ
 const char *type_str(const struct module *m, const struct type *t, struct arena *a)
 {
 	char *text = NULL;
-	size_t size = 0;
 	if (t->other && t->rank == RANK_UNKNOWN)
 		return sym_str(t->other);
-	FILE *f = open_memstream(&text, &size);
-	if (!f)
-		die_errno(EX_SYSTEM, "out of memory");
+	FILE *f = textfile_open(&text, NULL);
 	fprintf(f, "%s[", t->other ? sym_str(t->other) : dtype_name(t->dtype));
 	if (t->rank == RANK_UNKNOWN)
 		putc('*', f);
@@ -183,7 +181,7 @@ const char *type_str(const struct module *m, const struct type *t, struct arena 
 	putc(']', f);
 	if (t->layout)
 		fprintf(f, "{%s}", shown(sym_str(t->layout)));
-	fclose(f);
+	textfile_close(f);
 	const char *s = arena_str(a, text);
 	free(text);
 	return s;

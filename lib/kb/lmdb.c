@@ -16,6 +16,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "common/msg.h"
+#include "common/textfile.h"
 #include "kb/ids.h"
 #include "kb/path.h"
 #include "kb/store.h"
@@ -689,13 +690,13 @@ static char *check_snapshot(bool (*part)(FILE *out), size_t *n)
 	for (int tries = 0; tries < UNLOCKED_TRIES; tries++) {
 		MDB_envinfo before, after;
 		char *text;
-		FILE *out = open_memstream(&text, n);
+		FILE *out = textfile_open(&text, n);
 		mdb_env_info(sv.env, &before);
 		begin(false);
 		bool known = part(out);
 		drop_txn();
 		mdb_env_info(sv.env, &after);
-		fclose(out);
+		textfile_close(out);
 		if (known && (!sv.nolock || before.me_last_txnid == after.me_last_txnid))
 			return text;
 		free(text);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
+#include "common/textfile.h"
 #include "loop/instr.h"
 #include "loop/math.h"
 #include "loop/nest.h"
@@ -130,8 +131,7 @@ static char *print(struct loop_prog *p, bool nest)
 {
 	struct printer s = {.p = p};
 	char *text;
-	size_t n;
-	s.f = open_memstream(&text, &n);
+	s.f = textfile_open(&text, NULL);
 	for (buf_id b = 1; b < p->bufs.n; b++)
 		if (!p->legalized || lbuf(p, b)->alloc || lbuf(p, b)->scope < SCOPE_SCRATCH)
 			print_buf(&s, b);
@@ -140,7 +140,7 @@ static char *print(struct loop_prog *p, bool nest)
 			print_stage(&s, t);
 	if (nest && p->built)
 		print_nest(&s, p->root, 0);
-	fclose(s.f);
+	textfile_close(s.f);
 	arena_release(&s.a);
 	return text;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/textfile.h"
 #include "loop/trace.h"
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -108,14 +109,13 @@ static void write_line(FILE *f, const struct trace_line *l)
 const char *trace_write(struct arena *a, const struct trace *t)
 {
 	char *text;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
+	FILE *f = textfile_open(&text, NULL);
 
 	for (size_t i = 0; i < t->n; i++) {
 		write_line(f, &t->a[i]);
 		fputc('\n', f);
 	}
-	fclose(f);
+	textfile_close(f);
 	const char *kept = arena_str(a, text);
 	free(text);
 	return kept;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/textfile.h"
 #include "model/candidate.h"
 #include "emit/emit.h"
 #include "loop/interp.h"
@@ -87,12 +88,11 @@ static void put_arguments(FILE *f, struct loop_prog *p, enum scope s, const char
 static void write_source(struct candidate *c, struct loop_prog *p)
 {
 	char *text, *kernel;
-	size_t nkernel;
-	FILE *f = open_memstream(&kernel, &nkernel);
+	FILE *f = textfile_open(&kernel, NULL);
 
 	emit_kernel(f, p, "kernel");
-	fclose(f);
-	f = open_memstream(&text, &c->nsource);
+	textfile_close(f);
+	f = textfile_open(&text, &c->nsource);
 	emit_prelude(f, &p, 1, &(const char *){kernel}, 1);
 	fputs(kernel, f);
 	free(kernel);
@@ -104,7 +104,7 @@ static void write_source(struct candidate *c, struct loop_prog *p)
 	put_arguments(f, p, SCOPE_CONST, "constants");
 	put_arguments(f, p, SCOPE_OUT, "out");
 	fprintf(f, "workspace);\n}\n");
-	fclose(f);
+	textfile_close(f);
 	c->source = arena_copy(&c->arena, text, c->nsource + 1);
 	free(text);
 }

@@ -5,6 +5,7 @@
 #include "model/functions.h"
 #include "common/digest.h"
 #include "common/msg.h"
+#include "common/textfile.h"
 #include "op/native.h"
 #include "op/op.h"
 
@@ -13,11 +14,10 @@ enum { PART_BYTES = 48 << 10 }; /* about so many bytes of text in a part: enough
 static char *kernel_text(struct loop_prog *p, const char *name, struct outlines *o)
 {
 	char *text;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
+	FILE *f = textfile_open(&text, NULL);
 
 	emit_kernel_with(f, p, name, o);
-	fclose(f);
+	textfile_close(f);
 	return text;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "model/model.h"
 #include "common/msg.h"
+#include "common/textfile.h"
 #include "graph/stream.h"
 #include "op/op.h"
 
@@ -33,8 +34,7 @@ uint32_t calls_named(struct model *M, uint32_t kind, char **text)
 	enum { NAMED_MAX = 20 };
 	struct module *m = M->m;
 	uint32_t named = 0;
-	size_t size;
-	FILE *f = open_memstream(text, &size);
+	FILE *f = textfile_open(text, NULL);
 
 	for (uint32_t c = 0; c < M->calls.n; c++) {
 		const struct node *n = node(m, M->calls.a[c].node);
@@ -46,7 +46,7 @@ uint32_t calls_named(struct model *M, uint32_t kind, char **text)
 	}
 	if (named > NAMED_MAX)
 		fprintf(f, " and %u more", named - NAMED_MAX);
-	fclose(f);
+	textfile_close(f);
 	return named;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/textfile.h"
 #include "model/model_impl.h"
 #include "loop/sampling.h"
 #include "lower/sized.h"
@@ -117,8 +118,7 @@ static void put_decided(FILE *f, const char *trace, const char *s)
 static const char *lie_alike(const char *trace, const char *like, struct loop_prog *p, struct arena *a)
 {
 	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = textfile_open(&text, NULL);
 
 	for (const char *s = trace, *end; *s; s = end) {
 		const char *name = s + strlen(LAYOUT), *line = NULL;
@@ -133,7 +133,7 @@ static const char *lie_alike(const char *trace, const char *like, struct loop_pr
 			fwrite(s, 1, (size_t)(end - s), f);
 		}
 	}
-	fclose(f);
+	textfile_close(f);
 	const char *kept = arena_str(a, text);
 	free(text);
 	return kept;

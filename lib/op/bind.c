@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/msg.h"
 #include "common/shown.h"
+#include "common/textfile.h"
 #include "graph/symbols.h"
 #include "op/op.h"
 
@@ -273,7 +274,7 @@ static const char *open_sizes(struct module *m, int64_t size, bool samples)
 	struct arena *a = &m->arena;
 	char *text;
 	size_t n;
-	FILE *f = open_memstream(&text, &n);
+	FILE *f = textfile_open(&text, &n);
 
 	for (size_t i = 0; i < s.list.n; i++)
 		fprintf(f, "%s%s=%" PRId64, i ? "," : " --set ", shell_word(sym_str(poly_var_name(m->dims, s.list.a[i])), a),
@@ -295,7 +296,7 @@ static const char *open_sizes(struct module *m, int64_t size, bool samples)
 			fprintf(f, given ? "%s?" : "%s%" PRId64, k ? "x" : "", c);
 		}
 	}
-	fclose(f);
+	textfile_close(f);
 	const char *options = n ? arena_printf(a, "%s", text) : NULL;
 	free(text);
 	symbols_free(&s);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/textfile.h"
 #include "op/op.h"
 #include "op/task.h"
 
@@ -104,8 +105,8 @@ const char *task_title(struct module *m, node_id fused, struct arena *a)
 	graph_id g = attr_graph(node(m, fused), "graph");
 	node_id anchor = anchor_of(m, g);
 	char *text;
-	size_t size, more = 0, named = 0;
-	FILE *f = open_memstream(&text, &size);
+	size_t more = 0, named = 0;
+	FILE *f = textfile_open(&text, NULL);
 
 	if (anchor)
 		put_anchor(f, m, node(m, anchor));
@@ -119,7 +120,7 @@ const char *task_title(struct module *m, node_id fused, struct arena *a)
 	}
 	if (more)
 		fprintf(f, " and %zu more", more);
-	fclose(f);
+	textfile_close(f);
 	const char *title = arena_str(a, text);
 	free(text);
 	return title;

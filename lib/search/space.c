@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/textfile.h"
 #include "lower/lower.h"
 #include "loop/prim.h"
 #include "sched/schedule.h"
@@ -136,8 +137,8 @@ void space_free(struct space *s)
 static const char *describe(struct space *s, const struct origin *o, const struct samples *at)
 {
 	char *text;
-	size_t size, n = 0;
-	FILE *f = open_memstream(&text, &size);
+	size_t n = 0;
+	FILE *f = textfile_open(&text, NULL);
 
 	fputs(o->name, f);
 	for (size_t i = 0; i < at->n; i++) {
@@ -150,7 +151,7 @@ static const char *describe(struct space *s, const struct origin *o, const struc
 		else
 			fprintf(f, "%lld", (long long)x->decision);
 	}
-	fclose(f);
+	textfile_close(f);
 	const char *copy = arena_str(&s->arena, text);
 	free(text);
 	return copy;

@@ -5,6 +5,7 @@
 #include "source/source_impl.h"
 #include "model/state.h"
 #include "common/outfile.h"
+#include "common/textfile.h"
 #include "common/tool.h"
 #include "target/backend.h"
 
@@ -79,11 +80,10 @@ static void put_includes(struct emission *e, FILE *f, const char *header)
 static char *for_target(const struct emission *e, const char *text)
 {
 	char *own;
-	size_t n;
-	FILE *f = open_memstream(&own, &n);
+	FILE *f = textfile_open(&own, NULL);
 
 	target_text(f, e->target, text);
-	fclose(f);
+	textfile_close(f);
 	return own;
 }
 

@@ -11,6 +11,7 @@
 #include "common/msg.h"
 #include "common/outfile.h"
 #include "common/progress.h"
+#include "common/textfile.h"
 #include "target/backend.h"
 
 /* Rates that every kind of CPU has stand first. */
@@ -189,7 +190,7 @@ void rates_read(struct target *t)
 	char *line = NULL;
 	size_t size = 0;
 
-	while (f && getline(&line, &size, f) > 0)
+	while (f && textfile_line(f, path, &line, &size))
 		if (!strncmp(line, start, strlen(start)) && !rates_parse(t, line + strlen(start), strcspn(line + strlen(start), "\n")))
 			die(EX_BADDATA, "%s: %.80s: rates are NAME:NUMBER; run-dev --probe measures them", path, line);
 	free(line);
@@ -221,7 +222,7 @@ void rates_write(const struct target *t)
 	make_directories(path);
 	FILE *f = fopen(path, "re");
 	outfile_open(&out, path, false);
-	while (f && getline(&line, &size, f) > 0)
+	while (f && textfile_line(f, path, &line, &size))
 		if (strncmp(line, start, strlen(start)))
 			fputs(line, out.f);
 	fprintf(out.f, "%s%s\n", start, rates_text(t));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/shown.h"
+#include "common/textfile.h"
 #include "tune/session.h"
 
 enum { NEAR_OCTAVES = 8, OWN_ORIGINS = 3, NEAR_ORIGINS = 3 };
@@ -67,12 +68,11 @@ static void commit(struct session *s, struct kb_record *r)
 static const char *samples_text(const struct measurement *m, struct arena *a)
 {
 	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = textfile_open(&text, NULL);
 
 	for (size_t i = 0; i < m->npairs; i++)
 		fprintf(f, "%s%llu/%llu", i ? " " : "", (unsigned long long)m->pair[i].candidate, (unsigned long long)m->pair[i].base);
-	fclose(f);
+	textfile_close(f);
 	const char *copy = arena_str(a, text);
 	free(text);
 	return copy;

@@ -1,6 +1,7 @@
 /* The lowest floor: halves against the compiler's own, digests, names, arenas. */
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <math.h>
@@ -16,6 +17,7 @@
 #include "common/map.h"
 #include "common/option.h"
 #include "common/rng.h"
+#include "common/textfile.h"
 #include "tap.h"
 
 static void test_odd(void)
@@ -198,6 +200,88 @@ static void test_mapped(void)
 	ok(system("ls | grep -q made") != 0, "and no temporary is left");
 }
 
+/* What f(arg) ends its process with, and in said what it says. */
+static int ends_with(void (*f)(const char *arg), const char *arg, char *said, size_t size)
+{
+	int pipes[2], status = -1;
+
+	memset(said, 0, size);
+	if (pipe(pipes))
+		return -1;
+	pid_t child = fork();
+	if (child == 0) {
+		dup2(pipes[1], STDERR_FILENO);
+		f(arg);
+		_exit(0);
+	}
+	close(pipes[1]);
+	for (ssize_t n; size > 1 && (n = read(pipes[0], said, size - 1)) > 0; said += n, size -= (size_t)n)
+		;
+	close(pipes[0]);
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void write_much(const char *way)
+{
+	struct rlimit now = {200 << 20, 200 << 20};
+	char *text, block[1000];
+	FILE *f = textfile_open(&text, NULL);
+
+	memset(block, 'x', sizeof block);
+	setrlimit(RLIMIT_AS, &now);
+	for (int i = 0; i < 300000; i++)
+		if (*way == 'p')
+			fprintf(f, "%.*s", (int)sizeof block, block);
+		else
+			fwrite(block, 1, sizeof block, f);
+	textfile_close(f);
+}
+
+static void read_lines(const char *path)
+{
+	char *line = NULL;
+	size_t size = 0;
+	FILE *f = fopen(path, "r");
+
+	while (textfile_line(f, path, &line, &size))
+		;
+	free(line);
+	fclose(f);
+}
+
+/* Text in memory is whole, or nobody sees it. */
+static void test_textfile(void)
+{
+	char *text, *want = xmalloc(10000 * 12 + 1), *end = want, said[400];
+	size_t n;
+	FILE *f = textfile_open(&text, &n);
+
+	for (int i = 0; i < 10000; i++) {
+		end += sprintf(end, "line %d\n", i);
+		fprintf(f, "line %d\n", i);
+	}
+	textfile_close(f);
+	ok(n == (size_t)(end - want) && !strcmp(text, want), "text in memory");
+	free(text);
+	textfile_close(textfile_open(&text, &n));
+	ok(n == 0 && !strcmp(text, ""), "and none");
+	free(text);
+	free(want);
+#ifdef __SANITIZE_ADDRESS__
+	skip("text that there is no memory for", "address sanitizer");
+#else
+	for (int way = 0; way < 2; way++) {
+		int code = ends_with(write_much, way ? "fwrite" : "printf", said, sizeof said);
+		ok(code == EX_SYSTEM && strstr(said, "out of memory for a text\n"), "text that there is no memory for: %d %s", code, said);
+	}
+#endif
+	ok((f = fopen("lines", "w")) && fputs("a\nb", f) >= 0 && !fclose(f) && ends_with(read_lines, "lines", said, sizeof said) == 0 && !*said,
+	   "lines of a file");
+	int code = ends_with(read_lines, ".", said, sizeof said);
+	ok(code == EX_IO && strstr(said, ".: Is a directory\n"), "lines that cannot be read: %d %s", code, said);
+}
+
 /* What a terminal gets of a name. */
 static void test_shown(void)
 {
@@ -228,6 +312,7 @@ static void test_shown(void)
 int main(void)
 {
 	test_mapped();
+	test_textfile();
 	test_shown();
 	test_half();
 	test_odd();

@@ -21,7 +21,7 @@ static void add_symbol(struct gears *g, const char *arg, sym name)
 
 static void add_name(struct gears *g, const char *arg, const char *name, size_t n)
 {
-	char *copy = strndup(name, n);
+	char *copy = xprintf("%.*s", (int)n, name);
 	sym s = intern(copy);
 
 	free(copy);

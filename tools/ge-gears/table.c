@@ -7,6 +7,7 @@
 #include <string.h>
 #include "choose.h"
 #include "common/msg.h"
+#include "common/textfile.h"
 
 enum { LINES_MAX = 1 << 14 }; /* each is compared with all */
 
@@ -71,7 +72,7 @@ void table_read(struct table *t, const char *file)
 	*t = (struct table){.file = file};
 	if (!f)
 		die(EX_NOIN, "%s: %s", file, strerror(errno));
-	while (getline(&text, &room, f) >= 0) {
+	while (textfile_line(f, file, &text, &room)) {
 		char *p = text + strspn(text, " \t");
 		if (++line > LINES_MAX)
 			bad_line(t, line, "too many lines");
@@ -79,8 +80,6 @@ void table_read(struct table *t, const char *file)
 		if (p[strspn(p, " \t\r\n")])
 			read_line(t, line, p);
 	}
-	if (ferror(f))
-		die(EX_IO, "%s: %s", file, strerror(errno));
 	fclose(f);
 	free(text);
 	if (!t->number.n)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <errno.h>
 #include <string.h>
+#include "common/textfile.h"
 #include "mixed.h"
 
 static uint8_t column[OP_COUNT] = {
@@ -72,7 +73,7 @@ void may_read(const char *path, enum may may)
 
 	if (!f)
 		die(EX_NOIN, "%s: %s", path, strerror(errno));
-	for (int number = 1; getline(&line, &size, f) > 0; number++)
+	for (int number = 1; textfile_line(f, path, &line, &size); number++)
 		read_names(line, path, number, may);
 	free(line);
 	fclose(f);

@@ -1,6 +1,7 @@
 /* Curves and plans in the knowledge base, by the names the user gives the network and the model. */
 #include <stdlib.h>
 #include <string.h>
+#include "common/textfile.h"
 #include "kb/kb.h"
 #include "tune-grad.h"
 
@@ -83,12 +84,10 @@ void recall_curve(struct curve *c)
 static const char *sample_list(const double *us, size_t n, struct arena *a)
 {
 	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
-	for (size_t i = 0; f && i < n; i++)
+	FILE *f = textfile_open(&text, NULL);
+	for (size_t i = 0; i < n; i++)
 		fprintf(f, "%s%.1f", i ? " " : "", us[i]);
-	if (!f || fclose(f))
-		die_errno(EX_SYSTEM, "remembering a plan");
+	textfile_close(f);
 	char *kept = arena_str(a, text);
 	free(text);
 	return kept;
@@ -101,12 +100,9 @@ void remember_plan(const struct plan *p, const struct grads *g, const struct cur
 	struct plan_cost cost = plan_cost(p, g, c);
 	char *text = NULL;
 	size_t n = 0;
-	FILE *f = open_memstream(&text, &n);
-	if (!f)
-		die_errno(EX_SYSTEM, "remembering a plan");
+	FILE *f = textfile_open(&text, &n);
 	plan_print(f, p, g, c, "idx");
-	if (fclose(f))
-		die_errno(EX_SYSTEM, "remembering a plan");
+	textfile_close(f);
 	text[n ? n - 1 : 0] = 0; /* without its last line feed */
 	kb_set_field(&r, "plan", text, &a);
 	kb_set_field(&r, "model", opt.model, &a);
