@@ -320,6 +320,7 @@ static bool make_call(struct model *M, node_id n, const struct target *t, const 
 	*c = (struct call){.node = n,
 			   .nconst = s.low.nconst,
 			   .nparam = (int)k.prog->params.n,
+			   .proved = s.proved,
 			   .param = ARENA_ARRAY(&m->arena, poly, k.prog->params.n + 1)};
 	memcpy(c->param, s.arg, k.prog->params.n * sizeof *c->param);
 	c->cval = arena_copy(&m->arena, s.low.cval, (size_t)c->nconst * sizeof *c->cval);

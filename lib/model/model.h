@@ -43,6 +43,7 @@ struct call {
 	poly *param;      /* parameter number i of the kernel is this size: a symbol of the module, or a branch */
 	struct call *one; /* instead of this, with another kernel, in runs in which symbol `only` is 1; NULL: there is none */
 	poly_var only;
+	bool proved;  /* of a kernel for many sizes: as struct sized has it; else it was compared at some sizes */
 	bool settled; /* of a native view: a run knows the sizes of its result before */
 	/* Instead of this, a native one, in runs in which a parameter is less than 1, if the kernel is not for such, or of two sizes that it
 	 * takes for one (struct size_same) the operand's is 1; NULL: there is none. */
@@ -108,6 +109,7 @@ struct sizes {
 	VEC(struct size_fact) facts; /* in the order of calls, a section's inputs first */
 };
 
+enum { SLOT_SIZE = 64 }; /* which values are large and which are small does not depend much on it */
 struct model {
 	struct module *m;
 	int threads;
@@ -127,6 +129,7 @@ struct model {
 	bool shaped;             /* there are values whose size is known only in a run */
 	uint32_t *slot;          /* value -> the slot + 1 that it has in a run; 0: it has none */
 	uint32_t nslots;
+	double slot_bytes;        /* of all slots, where each open size is SLOT_SIZE or as near to it as it may be */
 	VEC(struct state) states; /* by input */
 	int64_t state_bytes;      /* of the memory of states */
 	struct sizes sizes;
@@ -168,6 +171,7 @@ static inline struct section *value_section(const struct model *M, val_id v)
 struct step_counts {
 	uint32_t kernels, /* of these: */
 		open,     /* whose sizes a run gives, of these: */
+		sampled,  /* not proved for all of these sizes, but compared at some */
 		one,      /* with another kernel where a size is 1 */
 		plain;    /* to which the default schedule does not apply */
 	uint32_t native, slow, flow;

@@ -31,7 +31,7 @@ static void put_operators(FILE *f, struct module *m, graph_id g)
 
 uint32_t calls_named(struct model *M, uint32_t kind, char **text)
 {
-	enum { NAMED_MAX = 20 };
+	enum { NAMED_MAX = 3 };
 	struct module *m = M->m;
 	uint32_t named = 0;
 	FILE *f = textfile_open(text, NULL);
@@ -45,7 +45,7 @@ uint32_t calls_named(struct model *M, uint32_t kind, char **text)
 		fprintf(f, ")");
 	}
 	if (named > NAMED_MAX)
-		fprintf(f, " and %u more", named - NAMED_MAX);
+		fprintf(f, " and %u more (ge-plan --why names all)", named - NAMED_MAX);
 	textfile_close(f);
 	return named;
 }

@@ -1,5 +1,6 @@
 /* The slots of values whose size only a run knows. Values that are never alive together share one. */
 #include <stdlib.h>
+#include <string.h>
 #include "model/control.h"
 #include "model/model_impl.h"
 
@@ -19,15 +20,13 @@ struct slots {
 	VEC(struct slot_use) a;
 };
 
-/* Which values are large and which are small does not depend much on the number. */
 static int64_t *usual_sizes(const struct polys *P)
 {
-	enum { USUAL = 64 };
 	int64_t *n = xcalloc(poly_nvars(P) + 1, sizeof *n), lo, hi;
 
 	for (poly_var v = 1; v <= poly_nvars(P); v++) {
 		poly_var_range(P, v, &lo, &hi);
-		n[v] = lo > USUAL ? lo : hi < USUAL ? hi : USUAL;
+		n[v] = lo > SLOT_SIZE ? lo : hi < SLOT_SIZE ? hi : SLOT_SIZE;
 		n[v] -= n[v] % poly_var_divisor(P, v);
 	}
 	return n;
@@ -160,11 +159,26 @@ bool model_varies(const struct model *M)
 	return false;
 }
 
+/* Slots of sections that do not run at the same time are the same. */
+static void note_bytes(double **bytes, size_t had, const struct slots *s)
+{
+	if (s->base + s->a.n > had) {
+		*bytes = xrealloc(*bytes, (s->base + s->a.n) * sizeof **bytes);
+		memset(*bytes + had, 0, (s->base + s->a.n - had) * sizeof **bytes);
+	}
+	for (size_t i = 0; i < s->a.n; i++) {
+		double *b = &(*bytes)[s->base + i];
+		if (!s->a.a[i].view && s->a.a[i].bytes > *b)
+			*b = s->a.a[i].bytes;
+	}
+}
+
 /* Callers come before what they call: the slots of a body lie behind those of all its callers, so branches share theirs. */
 void slots_give(struct model *M)
 {
 	uint32_t *base = xcalloc(M->sections.n + 1, sizeof *base);
 	int64_t *usual = usual_sizes(M->m->dims);
+	double *bytes = NULL;
 
 	M->slot = xcalloc(M->m->values.n, sizeof *M->slot);
 	for (size_t i = 0; i < M->sections.n; i++) {
@@ -179,10 +193,14 @@ void slots_give(struct model *M)
 				*to = end > *to ? end : *to;
 			}
 		}
+		note_bytes(&bytes, M->nslots, &s);
 		M->nslots = end > M->nslots ? end : M->nslots;
 		free(s.last);
 		vec_free(&s.a);
 	}
+	for (uint32_t i = 0; i < M->nslots; i++)
+		M->slot_bytes += bytes[i];
+	free(bytes);
 	free(usual);
 	free(base);
 }

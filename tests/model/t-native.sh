@@ -27,6 +27,15 @@ ge-load mix.txt | passes >mix.g && ge-plan mix.g -o planned.g 2>report &&
 ok $? "ge-plan names the native steps"
 [ "$(ge-dump planned.g | grep -c '^  [cdrs]: f32[[0-9,]*] = hone.Fused')" = 4 ]
 ok $? "their operands are row-major"
+{
+	printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x0: f32[1,5,4,2]\n  input grid: f32[1,4,2,2]\n'
+	for i in 1 2 3 4 5; do echo "  x$i = GridSample(x0, grid) {align_corners=$((i % 2))} \"bend$i\""; done
+	for i in 1 2 3 4 5; do echo "  output x$i = x$i"; done
+	echo '}'
+} | ge-load | passes >many.g && ge-plan --why many.g -o /dev/null 2>report
+[ "$(grep ' steps native: ' report)" = "ge-plan: 5 of 5 steps native: bend1 (GridSample), bend2 (GridSample), bend3 (GridSample) and 2 more (ge-plan --why names all)" ] &&
+	[ "$(grep -c 'bend[1-5].*: native: ' report)" = 5 ]
+ok $? "of many it names a few, and --why all" || cat report
 ge-plan --quiet planned.g -o twice.g && same_graph planned.g twice.g
 ok $? "a plan twice is a plan once"
 ge-emit --quiet --no-fallback planned.g -o mix && equal --runs 4 --change 0.1 mix.so mix.g

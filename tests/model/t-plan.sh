@@ -73,7 +73,7 @@ ge-plan open.g 2>err | ge-dump - | grep -q 'offsets=\[-1\]' && grep -q '^ge-plan
 ok $? "open sizes are named, and have no address"
 ge-plan --why open.g 2>err >/dev/null
 for want in 'sizes: n 0 or more' 'steps: 1 on kernels, 1 of them for all sizes; 0 native, 0 on the slow path' 'to build for one size: --set n=N' \
-	'main/y (Fused): a kernel for all sizes of n' 'main/y (Fused): f32\[n\] in buffer 0, as large as each run needs'; do
+	'main/y (Fused): a kernel for all sizes of n, proved$' '1 kernels, 1 distinct; memory 0 bytes of fixed size (0 without reuse).*; buffers that grow as a run needs: 1, together 256 bytes where open sizes are 64$' 'main/y (Fused): f32\[n\] in buffer 0, as large as each run needs'; do
 	grep -q "^ge-plan: $want" err
 	ok $? "open sizes: $want" || cat err
 done

@@ -38,8 +38,18 @@ is "$(cat out)" "ok ok ok ok ok ok " "build: names that C owns"
 
 # sizes that are not given stay open
 is "$(rc hone build "a dir/a'b.onnx" --embed -o never/m) $(ls never/m.so) $(grep -c 'open sizes: image f32' out err | tr '\n' ' ')" "0 never/m.so out:1 err:0 " "no sizes: they stay open"
-is "$(grep -c '^sizes: [a-z0-9_]* [01] or more\|^steps: .* 0 on the slow path$\|^to build for one size: --set [a-z0-9_]*=N$\|^time of a run with --set .*: kernels .*, slow path 0.0%' out)" 4 \
+is "$(grep -c '^sizes: [a-z0-9_]* [01] or more\|^steps: .* 0 on the slow path$\|^to build for one size: --set [a-z0-9_]*=N$\|^time of a run with --set .*, [0-9.]* ms: kernels .*, slow path 0.0%' out)" 4 \
 	"what varies, what runs it, and for how long" || cat out
+echo 'hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+const at = i64[1] [40]
+graph main {
+  input x: f32[n]
+  y = Gather(x, @at) "pick"
+  output y = y
+}' | ge-load | ge-shape | ge-export -o far.onnx
+is "$(rc hone build far.onnx -o made/far) $(grep -c '^time of a run with --set n=64, [0-9.]* ms: ' out)" "0 1" "a run of one element fails: one of more is timed" || cat out err
 is "$(rc hone build -q "$model" -o made/open) $(rc run-cmp --set batch=3 made/open.so "$model")" "0 0" "no sizes: any can be run"
 
 # what fails says so in one line and leaves nothing
@@ -198,6 +208,11 @@ is "$(rc hone ge-stat --digest byhand.g) $(cat out)" "0 $(ge-stat --digest byhan
 is "$(rc hone --version) $(cat out)" "0 hone (hone) 0.1.0" "--version"
 is "$(rc hone help) $(grep -c '^  ge-' out)" "0 $(ls "$top"/bin/ge-* | wc -l)" "help lists the tools"
 is "$(rc hone help ge-stat) $(head -1 out)" "0 Usage: ge-stat [OPTION...] [FILE [FILE]]" "help TOOL"
+for verb in build tune simplify quantize; do
+	hone $verb --help >out
+	printf '%s ' "$(head -1 out | cut -d' ' -f1-3)" $(grep -c '^hone [a-z]* [a-z]*s ' out) $(grep -cE '^  --(lanes|seconds S, --trials|no-grow|metric) ' out)
+done >all
+is "$(cat all)" "Usage: hone build 1 1 Usage: hone tune 1 2 Usage: hone simplify 1 1 Usage: hone quantize 1 1 " "--help of a verb is of that verb"
 is "$(rc hone) $(grep -c Usage err)" "64 1" "no argument: usage"
 for what in help --version 'build --help'; do
 	hone $what >/dev/full 2>err

@@ -96,6 +96,19 @@ static void report_states(struct model *M, bool each)
 		     open ? arena_printf(&M->m->arena, ", %" PRId64 " of open sizes (%" PRId64 " grow in place)", open, grow) : "", copied);
 }
 
+static void report_memory(const struct memory_plan *p, struct model *M)
+{
+	const char *grow = "";
+
+	if (M->nslots)
+		grow = arena_printf(&M->m->arena, "; buffers that grow as a run needs: %u, together %.0f bytes where open sizes are %d",
+				    M->nslots, M->slot_bytes, SLOT_SIZE);
+	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes%s (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
+	     " more; lower bound %" PRId64 "%s",
+	     M->calls.n - M->nopaque - M->nnative - M->ncontrol - M->nappend - M->nmaps, M->kernels.n, p->bytes,
+	     M->nslots ? " of fixed size" : "", p->apart, p->values, p->bytes - p->values, p->bound, grow);
+}
+
 static void plan(struct module *m, const struct pass_ctx *c)
 {
 	for (size_t i = 0; i < aliases.n; i++)
@@ -112,10 +125,7 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	memory_plan_record(p, M);
 	states_plan(M);
 	why(p, M, c);
-	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
-	     " more; lower bound %" PRId64 "%s",
-	     M->calls.n - M->nopaque - M->nnative - M->ncontrol - M->nappend - M->nmaps, M->kernels.n, p->bytes, p->apart, p->values,
-	     p->bytes - p->values, p->bound, M->nslots ? arena_printf(&m->arena, "; %u buffers that grow as a run needs", M->nslots) : "");
+	report_memory(p, M);
 	report_states(M, c->why);
 	model_report_native(M);
 	model_report_opaque(M, false);

@@ -47,8 +47,10 @@ static void report_ranges(struct module *m, struct symbols *of_inputs)
 	}
 	symbols_free(&all);
 	if (found)
-		list = join(&m->arena, list,
-			    arena_printf(&m->arena, "%zu found in a run, %zu of them with a greatest value", found, bounded));
+		list = join(
+			&m->arena, list,
+			bounded ? arena_printf(&m->arena, "and %zu that only a run finds, %zu of them with an upper bound", found, bounded)
+				: arena_printf(&m->arena, "and %zu that only a run finds, without an upper bound", found));
 	note("sizes: %s", list);
 }
 
@@ -112,8 +114,11 @@ static void report_steps(struct model *M)
 {
 	struct step_counts s = model_steps(M);
 
-	note("steps: %u on kernels, %u of them for all sizes%s; %u native, %u on the slow path", s.kernels, s.open,
-	     s.one ? arena_printf(&M->m->arena, " and %u with another for a size of 1", s.one) : "", s.native, s.slow);
+	const char *sampled = arena_printf(&M->m->arena, " (%u of these compared at some sizes only)", s.sampled);
+
+	note("steps: %u on kernels, %u of them for all sizes%s%s; %u native, %u on the slow path", s.kernels, s.open,
+	     s.sampled ? sampled : "", s.one ? arena_printf(&M->m->arena, " and %u with another for a size of 1", s.one) : "", s.native,
+	     s.slow);
 }
 
 void open_report(struct model *M, bool gears, bool refuse)
@@ -166,7 +171,8 @@ const char *open_why(struct model *M, const struct call *c)
 	if (!call_has_kernel(c) || !c->nparam)
 		return NULL;
 	const struct kernel *k = &M->kernels.a[c->kernel];
-	const char *s = arena_printf(a, "a kernel for all sizes of %s", symbols_text(M, c));
+	const char *s = arena_printf(a, "a kernel for all sizes of %s, %s", symbols_text(M, c),
+				     c->proved ? "proved" : "compared with those for single sizes at some sizes only");
 	if (c->one)
 		s = arena_printf(a, "%s, another where %s is 1", s, poly_str(M->m->dims, poly_of(M->m->dims, c->only), a));
 	if (c->otherwise)

@@ -26,11 +26,12 @@ help() {
 	  or:  hone TOOL [ARGUMENT...]
 	  or:  hone help [VERB|TOOL]
 
-	hone build compiles a model: STEM.so, .a, .h, .c and .weights, and the graph after
-	each pass in STEM.d. hone tune does the same with schedules searched for on this
-	machine; stopped (Ctrl-C) it uses the best so far, run again it goes on. hone
-	simplify writes a smaller model that computes the same, hone quantize one that
-	computes nearly the same on bytes.
+	hone build compiles a model to a library: STEM.so, .a, .h, .c and .weights, and
+	the graph after each pass in STEM.d.
+	hone tune searches for faster schedules on this machine, then compiles as hone
+	build does. Stopped (Ctrl-C) it uses the best so far; run again it goes on.
+	hone simplify writes a smaller model that computes the same.
+	hone quantize writes a model that computes nearly the same on bytes.
 
 	  --set NAME=SIZE,...          give symbols their sizes
 	  --shape INPUT:1x3x224x224    give an input its shape
@@ -89,15 +90,17 @@ help() {
 	END
 }
 
-# What is said of one verb.
+# What is said of one verb: its usage, its sentences, the options of all verbs and its own.
 help_of() { # VERB
 	help | awk -v verb="$1" '
 	/^(Usage|  or):/ {
-		if (index($0, "hone " verb " ")) { sub(/^[^:]*: */, ""); print "Usage: " $0 }
+		if (index($0, "hone " verb " ")) { sub(/^[^:]*: */, ""); print "Usage: " $0 "\n" }
 		next
 	}
-	/^hone [a-z, ]*:$/ { section = 1; shown = index($0, "hone " verb) }
-	!section || shown'
+	/^$/ { parts++; if (parts == 2) print; next }
+	/^hone [a-z, ]*:$/ { shown = index($0, "hone " verb); next }
+	/^hone / { shown = index($0, "hone " verb) == 1 }
+	parts == 2 || shown'
 }
 
 list_tools() {
@@ -372,8 +375,8 @@ compile() { # OPTION...
 	[ -n "$quiet" ] || columns emit "" "" "$(seconds "$begin")" >>"$work/report"
 }
 
-# Whose the time of a run is, where not all steps are kernels of known sizes: of random inputs, of open sizes that the evaluator takes.
-# Nothing if they make no run, or one that takes long.
+# Whose the time of a run is, where not all steps are kernels of known sizes: of random inputs, of open sizes that work.
+# Nothing if none do, or a run takes long.
 measure_shares() {
 	sizes=''
 	case $quiet$target/$memory in /*'open sizes'* | /*' on the slow path'*) ;; *) return 0 ;; esac
@@ -383,9 +386,23 @@ measure_shares() {
 		case $sizes in '' | *"'"*) return 0 ;; esac # names that a shell would not read as they are
 		;;
 	esac
-	timeout 10 run-dev --bench --kernels --seconds 0.2 ${sizes:+--set="$sizes"} -- "$stem.so" >"$work/shares" 2>/dev/null || return 0
+	time_some 10 "$sizes" || time_some 20 2 4 8 16 32 64 128 256 512 || return 0
 	shares=$(sed -n '/^kernels .*, slow path /p' "$work/shares")
-	[ -z "$shares" ] || shares="time of a run${sizes:+ with --set $sizes}: $shares"
+	[ -z "$shares" ] || shares="time of a run${sizes:+ with --set $sizes}, $(sed -n 's/^min .*, median \([0-9.]* ms\),.*/\1/p' "$work/shares"): $shares"
+}
+
+# A run of the first sizes that work: they may be too small for a window or a model's own tests.
+time_some() { # SECONDS SIZES...: as --set takes them, or a number for each
+	until=$(($(date +%s) + $1))
+	shift
+	for some; do
+		case $some in *=* | '') ;; *) some=$(printf %s "$sizes" | sed "s/=[0-9]*/=$some/g") ;; esac
+		rest=$((until - $(date +%s)))
+		[ "$rest" -gt 0 ] || return 1
+		timeout "$rest" run-dev --bench --kernels --seconds 0.2 ${some:+--set="$some"} -- "$stem.so" >"$work/shares" 2>/dev/null &&
+			sizes=$some && return 0
+	done
+	return 1
 }
 
 build() { # OPTION...
