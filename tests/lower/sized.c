@@ -366,27 +366,56 @@ static const struct {
 	{3, "  input x: f32[1,6,n]\n  y = ConvTranspose(x, @w) {strides=[3]}\n  output y = y\n"},
 };
 
+/* The text of constant w, whose values are random; it goes with the arena. */
+static char *constant_weights(int out, int in, const char *taps, int ntaps, struct arena *a)
+{
+	struct rng rng = {3};
+	char *text = arena_printf(a, "const w = f32[%d,%d,%s] [", out, in, taps), *end;
+	size_t head = strlen(text), n = (size_t)out * (size_t)in * (size_t)ntaps;
+
+	text = end = memcpy(arena_alloc(a, head + 3 * n + 3), text, head);
+	end += head;
+	for (size_t i = 0; i < n; i++)
+		end += sprintf(end, "%s%ld", i ? "," : "", (long)rng_range(&rng, -9, 9));
+	strcpy(end, "]\n");
+	return text;
+}
+
 static void of_transposed(int taps, const char *nodes)
 {
 	struct arena a = {0};
-	struct rng rng = {3};
-	char *text = arena_printf(&a, "const w = f32[6,4,%d] [", taps);
 
-	for (int i = 0; i < 6 * 4 * taps; i++)
-		text = arena_printf(&a, "%s%s%ld", text, i ? "," : "", (long)rng_range(&rng, -9, 9));
-	of_text("symbol n 1 inf\nsymbol k 1 inf\n", arena_printf(&a, "%s]\n", text), nodes);
+	of_text("symbol n 1 inf\nsymbol k 1 inf\n", constant_weights(6, 4, arena_printf(&a, "%d", taps), taps, &a), nodes);
 	arena_release(&a);
 }
 
-/* Convolutions of transformed tiles. */
-static const char *const transformed[] = {
-	"  input x: f32[2,16,h,w]\n  input k: f32[24,16,3,3]\n  input r: f32[2,24,h,w]\n  y = Conv(x, k) {pads=[1,1,1,1]}\n  a = Add(y, r)\n"
-	"  z = Relu(a)\n  output z = z\n",
-	"  input x: f32[1,16,2*floor((p + 31)/32),2*floor((q + 31)/32)]\n  input k: f32[16,16,3,3]\n  y = Conv(x, k) {pads=[1,1,1,1]}\n"
-	"  z = Relu(y)\n  output z = z\n",
-	"  input x: f32[1,20,floor((p + 15)/16),floor((q + 15)/16)]\n  input k: f32[33,20,3,3]\n  y = Conv(x, k) {pads=[1,1,1,1]}\n  z = Swish(y)\n"
-	"  output z = z\n",
+/* Convolutions of transformed tiles, with weights that are an input and with such as are transformed when it is built. */
+static const struct {
+	int out, in; /* of constant weights */
+	const char *nodes;
+} transformed[] = {
+	{1, 1,
+	 "  input x: f32[2,16,h,w]\n  input k: f32[24,16,3,3]\n  input r: f32[2,24,h,w]\n  y = Conv(x, k) {pads=[1,1,1,1]}\n  a = Add(y, r)\n"
+	 "  z = Relu(a)\n  output z = z\n"},
+	{16, 16,
+	 "  input x: f32[1,16,2*floor((p + 31)/32),2*floor((q + 31)/32)]\n  y = Conv(x, @w) {pads=[1,1,1,1]}\n"
+	 "  z = Swish(y)\n  output z = z\n"},
+	{16, 16,
+	 "  input x: f32[batch,16,2*floor((p + 15)/16),4*floor((q + 7)/8)]\n  input r: f32[batch,16,2*floor((p + 15)/16),4*floor((q + 7)/8)]\n"
+	 "  y = Conv(x, @w) {pads=[1,1,1,1]}\n  a = Add(y, r)\n  output a = a\n"},
+	{33, 20,
+	 "  input x: f32[1,20,floor((p + 15)/16),floor((q + 15)/16)]\n  y = Conv(x, @w) {pads=[1,1,1,1]}\n  z = Swish(y)\n"
+	 "  output z = z\n"},
 };
+
+static void of_transformed(size_t i, const char *with)
+{
+	struct arena a = {0};
+
+	algo = with;
+	of_text(NULL, constant_weights(transformed[i].out, transformed[i].in, "3,3", 9, &a), transformed[i].nodes);
+	arena_release(&a);
+}
 
 /* Groups that have no program for all sizes. */
 static const struct {
@@ -417,11 +446,9 @@ int main(int argc, char **argv)
 		of_text(bounded[i].symbols, "", bounded[i].nodes);
 	for (size_t i = 0; argc == 1 && i < sizeof transposed / sizeof *transposed; i++)
 		of_transposed(transposed[i].taps, transposed[i].nodes);
-	for (size_t i = 0; argc == 1 && i < 2 * (sizeof transformed / sizeof *transformed); i++) {
-		near = 2e-5;
-		algo = i % 2 ? "winograd4_lines" : "winograd2_lines";
-		of_text(NULL, "", transformed[i / 2]);
-	}
+	near = 2e-5;
+	for (size_t i = 0; argc == 1 && i < 2 * (sizeof transformed / sizeof *transformed); i++)
+		of_transformed(i / 2, i % 2 ? "winograd4_lines" : "winograd2_lines");
 	near = 2e-6;
 	algo = NULL;
 	refusals = true;
