@@ -276,7 +276,8 @@ static void test_textfile(void)
 		ok(code == EX_SYSTEM && strstr(said, "out of memory for a text\n"), "text that there is no memory for: %d %s", code, said);
 	}
 #endif
-	ok((f = fopen("lines", "w")) && fputs("a\nb", f) >= 0 && !fclose(f) && ends_with(read_lines, "lines", said, sizeof said) == 0 && !*said,
+	ok((f = fopen("lines", "w")) && fputs("a\nb", f) >= 0 && !fclose(f) && ends_with(read_lines, "lines", said, sizeof said) == 0 &&
+		   !*said,
 	   "lines of a file");
 	int code = ends_with(read_lines, ".", said, sizeof said);
 	ok(code == EX_IO && strstr(said, ".: Is a directory\n"), "lines that cannot be read: %d %s", code, said);
