@@ -234,10 +234,14 @@ bool template_rows(struct schedule *r, stage_id result)
 	/* the rows are the axes of the result that the reductions keep: all but the last, or all */
 	int last = t->nspatial - 1, n = 0;
 	int64_t reduced = 0, choice[6];
+	bool many_columns = false; /* of a product */
 	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE)
-			reduced = lstage(p, s)->axis[lstage(p, s)->naxes - 1].extent;
-	bool keeps_last = last >= 0 && t->axis[last].extent == reduced;
+		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE) {
+			const struct stage *u = lstage(p, s);
+			reduced = u->axis[u->naxes - 1].extent;
+			many_columns |= last >= 0 && u->nspatial == t->nspatial && u->axis[last].extent > 1;
+		}
+	bool keeps_last = last >= 0 && t->axis[last].extent == reduced && !many_columns;
 	int row_axis = keeps_last ? last - 1 : last;
 	const char *row = row_axis < 0 ? NULL : axis_loop(r, result, row_axis, "");
 	for (int64_t b = 1; row && b <= BLOCK_MAX && (b == 1 || b < t->axis[row_axis].extent); b *= 2)

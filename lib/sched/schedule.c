@@ -383,6 +383,28 @@ bool has_reuse(struct loop_prog *p, stage_id s)
 	return false;
 }
 
+/* Is s a product along rows that are contiguous in all it reads, of which one lies across the vectors of the result and is read once? Then
+ * to turn it costs more than to sum up its rows where they lie. */
+static bool reads_rows_once(struct loop_prog *p, stage_id s, stage_id result)
+{
+	const struct stage *t = lstage(p, s);
+	int v = contiguous_axis(p, lstage(p, result)->nspatial == t->nspatial ? result : s);
+	ex_id read[READS_MAX];
+	bool found = false;
+
+	if (t->comb != COMB_SUM || t->naxes != t->nspatial + 1 || v < 0 || v >= t->nspatial || !reduces_rows(p, s))
+		return false;
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n && !found; i++) {
+		int64_t step;
+		if (lbuf(p, lex(p, read[i])->buf)->scope == SCOPE_CONST || !read_uses(p, read[i], t->axis[v].var))
+			continue;
+		found = read_step(p, read[i], t->axis[v].var, &step) && step > 1;
+		for (int a = 0; a < t->naxes; a++)
+			found &= t->axis[a].extent == 1 || read_uses(p, read[i], t->axis[a].var);
+	}
+	return found;
+}
+
 /* Sums beside a product, of what it reads: each row in lanes. */
 static void sum_rows(struct schedule *r, stage_id product)
 {
@@ -442,7 +464,8 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 		    template_sums(&r) || template_windows(&r);
 	if (!done && anchor && result && is_dot(p, anchor) && count_reductions(p) > 1 && (done = template_tile(&r, anchor)))
 		sum_rows(&r, anchor);
-	if (!done && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
+	bool once = !done && anchor && result && count_reductions(p) == 1 && reads_rows_once(p, anchor, result);
+	if (!done && !once && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
 		done = template_tile(&r, anchor);
 	if (!done && anchor && result && reduces_rows(p, anchor))
 		done = template_rows(&r, result);

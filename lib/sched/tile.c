@@ -139,8 +139,20 @@ static void widen_panel(struct schedule *r, const struct tile *q, const char *wh
 		sched_try(r, PRIM_UNROLL, axis_loop(r, q->widened, 1 - q->widened_dim, ""), trace_number(ROWS));
 }
 
+/* Is the operand the same in all steps of an axis outside of the tile, as the weights are in those of a recurrent network? */
+static bool reused_outside(struct loop_prog *p, const struct tile *q, ex_id read)
+{
+	const struct stage *s = lstage(p, q->anchor);
+
+	for (int a = 0; a < s->nspatial; a++)
+		if (a != q->vec_axis && a != q->row_axis && s->axis[a].extent > 1 && !read_uses(p, read, s->axis[a].var))
+			return true;
+	return false;
+}
+
 /* Packs operands that are no constants, vary along v and are reused by the rows of a tile, if they are strided along v or v's extent is
- * no multiple of the tile's width. The copy is made anew for each step of leading axes on which the operand depends (batches). */
+ * no multiple of the tile's width; and those that are strided and reused outside of it. The copy is made anew for each step of leading
+ * axes on which the operand depends (batches). */
 static void pack_operands(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -153,10 +165,10 @@ static void pack_operands(struct schedule *r, struct tile *q)
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
 		bool reused = q->row_axis >= 0 && !tile_moves(p, q, q->read[i], q->row_axis);
-		if (dim < 0 || !reused)
+		bool in_order = read_step(p, q->read[i], s->axis[q->vec_axis].var, &step) && step == 1;
+		if (dim < 0 || !(reused || (!in_order && reused_outside(p, q, q->read[i]))))
 			continue;
-		bool whole =
-			read_step(p, q->read[i], s->axis[q->vec_axis].var, &step) && step == 1 && s->axis[q->vec_axis].extent % width == 0;
+		bool whole = in_order && s->axis[q->vec_axis].extent % width == 0;
 		const char *sample = sched_name(r, "%s.pack", sym_str(lbuf(p, b)->name));
 		if (!sched_yes(r, sample, !whole || q->dot))
 			continue;
@@ -165,6 +177,8 @@ static void pack_operands(struct schedule *r, struct tile *q)
 			outer++;
 		const char *under = outer ? axis_loop(r, q->anchor, outer - 1, "") : "root";
 		const char *name = sched_name(r, "%s_panel", sym_str(lbuf(p, b)->name));
+		if (buf_find(p, name)) /* of another product */
+			name = sched_name(r, "%s_%s", sym_str(s->name), name);
 		ex_id was = q->read[i];
 		if (!sched_make(r, name, PRIM_CACHE, sym_str(lbuf(p, b)->name), sym_str(s->name), under, "scratch")) {
 			sched_settle(r, sample, 0);
@@ -200,8 +214,8 @@ static void make_panels(struct schedule *r, struct tile *q)
 		if (b->scope == SCOPE_CONST && dim >= 0 && b->shape[dim] == v->extent &&
 		    lay_out_panels(r, q, sym_str(b->name), q->read[i], dim))
 			continue;
-		if (!(q->packed && lbuf(p, lstage(p, q->packed)->out) == b))
-			q->pad &= v->extent % width == 0;
+		bool whole = q->packed && lbuf(p, lstage(p, q->packed)->out) == b && dim >= 0 && b->shape[dim] == v->extent;
+		q->pad &= whole || v->extent % width == 0;
 	}
 }
 

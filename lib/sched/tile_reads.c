@@ -24,13 +24,17 @@ bool calls_function(struct loop_prog *p, const struct tile *q)
 
 int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
 {
-	const struct stage *s = lstage(p, q->anchor);
+	poly_var v = lstage(p, q->anchor)->axis[q->vec_axis].var;
+	bool part = lbuf(p, lex(p, read)->buf)->scope != SCOPE_CONST;
+	int64_t step, first;
 	int dim = -1;
+	poly rest;
 
 	for (int d = 0; d < lex(p, read)->n; d++)
-		if (lex(p, read)->index[d] == poly_of(p->P, s->axis[q->vec_axis].var))
+		if (poly_linear_in(p->P, lex(p, read)->index[d], v, &step, &rest) && step == 1 && poly_is_const(p->P, rest, &first) &&
+		    (part || first == 0))
 			dim = dim < 0 ? d : -2;
-		else if (poly_uses(p->P, lex(p, read)->index[d], s->axis[q->vec_axis].var))
+		else if (poly_uses(p->P, lex(p, read)->index[d], v))
 			return -1;
 	return dim;
 }

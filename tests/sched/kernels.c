@@ -79,7 +79,16 @@ static const struct text texts[] = {
 	{"CumSum{reverse=1} bf16 4x500 i64=1", .9, 1.1},
 	{"LSTM{hidden_size=9} f16 7x2x300 1x36x300c 1x36x9c 1x72c"},
 	{"GRU{direction=reverse hidden_size=9} bf16 7x2x30 1x27x30c 1x27x9c 1x54c -> %0 %0.1"},
+	{"LSTM{hidden_size=70} f32 5x1x30 1x280x30 1x280x70 1x560"},
+	{"GRU{hidden_size=40} f32 5x1x30 1x120x30 1x120x40 1x240"},
+	{"GRU{hidden_size=40} f32 5x3x30 1x120x30 1x120x40 1x240"},
 	{"ArgMax{keepdims=0} f16 7x60"},
+	/* rows that are read where they lie */
+	{"MatMul f32 3x40x200 200"},
+	{"MatMul f32 3x40x200 3x200x1"},
+	{"MatMul f16 3x40x200 3x200x1"},
+	{"Gemm{transB=1} f32 1x64 64x64 64"},
+	{"Gemm{transA=1 transB=1} f32 70x1 33x70"},
 	/* the largest and the least of all there is */
 	{"ReduceMax{keepdims=0} bool 64x100 i64=1,", 0, .5},
 	{"ReduceMin{keepdims=0} bool 64x100 i64=1,", 1, 1},
