@@ -215,6 +215,33 @@ static const char over_text[] =
 	"@}\n"
 	"}\n";
 
+/* Beyond 1 it is pi/2 - atan(1 / |x|). */
+static const char atan_text[] =
+	"static inline vf vatan(vf x)\n"
+	"{\n"
+	"\tvf one = vset(1.0f), t = vabs(x);\n"
+	"\tvm big = vlt(one, t);\n"
+	"\tvf r = vsel(big, -one, t) / vsel(big, t, one), z = r * r;\n"
+	"\tvf p = ((((((2.91975634e-3f * z - 0.0163642373f) * z + 0.0432059728f) * z - 0.0755172893f) * z + 0.106657863f) * z\n"
+	"\t\t- 0.142110035f) * z + 0.199937671f) * z - 0.333331525f;\n"
+	"\treturn vsign_of(vsel(big, vset(1.57079637f), vset(0.0f)) + (r + r * z * p), x);\n"
+	"}\n";
+
+/* Beyond 1/2, asin(t) = pi/2 - 2 asin(sqrt((1 - t) / 2)); acos(t) is the second part of that. */
+#define ASIN_BODY \
+	"\tvf t = vabs(x);\n" \
+	"\tvm big = vlt(vset(0.5f), t);\n" \
+	"\tvf z = vsel(big, 0.5f - 0.5f * t, t * t), s = vsel(big, vsqrt(z), t);\n" \
+	"\tvf p = (((0.0422117971f * z + 0.0241520926f) * z + 0.0454760417f) * z + 0.0749525204f) * z + 0.166667536f;\n" \
+	"\tvf r = s + s * z * p;\n"
+static const char asin_text[] = "static inline vf vasin(vf x)\n"
+				"{\n" ASIN_BODY "\treturn vsign_of(vsel(big, 1.57079637f - 2.0f * r, r), x);\n"
+				"}\n";
+static const char acos_text[] = "static inline vf vacos(vf x)\n"
+				"{\n" ASIN_BODY "\tvf far = vsel(vlt(x, vset(0.0f)), 3.14159274f - 2.0f * r, 2.0f * r);\n"
+				"\treturn vsel(big, far, 1.57079637f - vsign_of(r, x));\n"
+				"}\n";
+
 #define LANE_BY_LANE(name, f) \
 	"static inline vf " name \
 	"(vf x)\n" \
@@ -283,11 +310,11 @@ static const struct math_row rows[FN_COUNT] = {
 	ROW(SHR, "shr", 2, ev_shr, 0,
 	    "((unsigned long)%b > 63 ? -(unsigned long)(%a < 0) : %a < 0 ? ~(~(unsigned long)%a >> %b) : (unsigned long)%a >> %b)", NULL),
 	ROW(OVER, "over", 3, ev_over, 0.5, "div_%t(%a, %b)", "vover(%a, %b, %c)", over_text),
-	ROW(ACOS, "acos", 1, ev_acos, 1.5, "acos%f(%a)", "vacos(%a)", LANE_BY_LANE("vacos", "acosf")),
+	ROW(ACOS, "acos", 1, ev_acos, 1.5, "acos%f(%a)", "vacos(%a)", acos_text, FN_SQRT),
 	ROW(ACOSH, "acosh", 1, ev_acosh, 3, "acosh%f(%a)", "vacosh(%a)", LANE_BY_LANE("vacosh", "acoshf")),
-	ROW(ASIN, "asin", 1, ev_asin, 1.5, "asin%f(%a)", "vasin(%a)", LANE_BY_LANE("vasin", "asinf")),
+	ROW(ASIN, "asin", 1, ev_asin, 2, "asin%f(%a)", "vasin(%a)", asin_text, FN_SQRT),
 	ROW(ASINH, "asinh", 1, ev_asinh, 3, "asinh%f(%a)", "vasinh(%a)", LANE_BY_LANE("vasinh", "asinhf")),
-	ROW(ATAN, "atan", 1, ev_atan, 1.5, "atan%f(%a)", "vatan(%a)", LANE_BY_LANE("vatan", "atanf")),
+	ROW(ATAN, "atan", 1, ev_atan, 1.5, "atan%f(%a)", "vatan(%a)", atan_text),
 	ROW(ATANH, "atanh", 1, ev_atanh, 3, "atanh%f(%a)", "vatanh(%a)", LANE_BY_LANE("vatanh", "atanhf")),
 #undef ROW
 };
