@@ -1,6 +1,7 @@
 /* ScatterElements and ScatterND: the data, with updates at the places that indices name, one after another. */
 #include "native/native.h"
 
+enum { SCATTER_BLOCK = 256 }; /* places at a time */
 enum scatter_how { SCATTER_PUT, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN };
 
 struct scatter {
@@ -84,6 +85,37 @@ static void scatter_run(const struct scatter *s, int64_t to, int64_t from, int64
 				scatter_int(s->how, s->type == NATIVE_U64, native_get_int(s->type, y, i), native_get_int(s->type, u, i)));
 }
 
+/* The result at places to[0 .. n) takes in the updates from `from` on, one after another. */
+static void scatter_places(const struct scatter *s, const int64_t *to, int64_t from, int64_t n)
+{
+	const char *u = s->u + (size_t)from * s->size;
+
+#define EACH(type, expr) \
+	for (int64_t i = 0; i < n; i++) { \
+		type *y = (type *)s->y + to[i], a = *y, b = ((const type *)u)[i]; \
+		*y = (type)(expr); \
+	}
+#define EACH_PUT(bytes, type) \
+	if (s->size == bytes) \
+		for (int64_t i = 0; i < n; i++) \
+			((type *)s->y)[to[i]] = ((const type *)u)[i]
+	if (s->how == SCATTER_PUT && s->size <= 8) {
+		EACH_PUT(1, uint8_t);
+		EACH_PUT(2, uint16_t);
+		EACH_PUT(4, uint32_t);
+		EACH_PUT(8, uint64_t);
+	} else if (s->type == NATIVE_F32 && s->how == SCATTER_ADD) {
+		EACH(float, a + b)
+	} else if (s->type == NATIVE_F32) {
+		EACH(float, scatter_float(s->how, a, b))
+	} else {
+		for (int64_t i = 0; i < n; i++)
+			scatter_run(s, to[i], from + i, 1);
+	}
+#undef EACH
+#undef EACH_PUT
+}
+
 /* Index i, counted from the end if negative; false: it is outside. */
 static bool scatter_at(const struct native_tensor *t, int64_t i, int64_t extent, int64_t *at)
 {
@@ -133,11 +165,36 @@ static int64_t scatter_equal(const struct native_tensor *t, int64_t i, int64_t n
 	return k;
 }
 
+/* A line of indices, from number i on, and of updates: element j goes to base + index * stride + j * next. NULL, or why not. */
+static const char *scatter_line(struct native *n, const struct scatter *s, int64_t i, int64_t base, int64_t stride, int64_t next)
+{
+	const struct native_tensor *ix = &n->in[1];
+	int axis = native_axis(native_int(n, "axis"), ix->rank);
+	int64_t line = ix->dims[ix->rank - 1], extent = n->in[0].dims[axis], to[SCATTER_BLOCK];
+
+	if (next && scatter_equal(ix, i, line) == line) { /* it stays a line */
+		if (!scatter_at(ix, i, extent, to))
+			return scatter_outside(n, i, extent);
+		scatter_run(s, base + to[0] * stride, i, line);
+		return NULL;
+	}
+	for (int64_t j = 0, block; j < line; j += block) {
+		block = line - j < SCATTER_BLOCK ? line - j : SCATTER_BLOCK;
+		for (int64_t k = 0; k < block; k++) {
+			if (!scatter_at(ix, i + j + k, extent, &to[k]))
+				return scatter_outside(n, i + j + k, extent);
+			to[k] = base + to[k] * stride + (j + k) * next;
+		}
+		scatter_places(s, to, i + j, block);
+	}
+	return NULL;
+}
+
 NATIVE const char *native_ScatterElements(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0], *ix = &n->in[1];
 	int rank = x->rank, axis = native_axis(native_int(n, "axis"), rank);
-	int64_t stride[NATIVE_RANK_MAX], at[NATIVE_RANK_MAX] = {0}, step = 1, base = 0, total, last, to;
+	int64_t stride[NATIVE_RANK_MAX], at[NATIVE_RANK_MAX] = {0}, step = 1, base = 0, total, last;
 	struct scatter s;
 	const char *why;
 
@@ -155,12 +212,8 @@ NATIVE const char *native_ScatterElements(struct native *n)
 	total = native_count(ix);
 	last = ix->dims[rank - 1];
 	for (int64_t i = 0; i < total; i += last) {
-		for (int64_t j = 0, run; j < last; j += run) {
-			if (!scatter_at(ix, i + j, x->dims[axis], &to))
-				return scatter_outside(n, i + j, x->dims[axis]);
-			run = axis == rank - 1 ? 1 : scatter_equal(ix, i + j, last - j);
-			scatter_run(&s, base + to * stride[axis] + (axis == rank - 1 ? 0 : j), i + j, run);
-		}
+		if ((why = scatter_line(n, &s, i, base, stride[axis], axis == rank - 1 ? 0 : 1)))
+			return why;
 		for (int k = rank - 2; k >= 0; k--) { /* the next row of indices */
 			int64_t move = k == axis ? 0 : stride[k];
 			base += move;
@@ -176,7 +229,7 @@ NATIVE const char *native_ScatterElements(struct native *n)
 NATIVE const char *native_ScatterND(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0], *ix = &n->in[1];
-	int64_t width = ix->rank ? ix->dims[ix->rank - 1] : -1, tuples, run, all, at;
+	int64_t width = ix->rank ? ix->dims[ix->rank - 1] : -1, tuples, run, all, at, to[SCATTER_BLOCK];
 	struct scatter s;
 	const char *why;
 
@@ -190,15 +243,22 @@ NATIVE const char *native_ScatterND(struct native *n)
 		return why;
 	if (!all && !width)
 		return NULL; /* however many tuples there are, they say nothing */
-	for (int64_t i = 0; i < tuples; i++) {
-		int64_t to = 0, step = run;
+	for (int64_t i = 0, taken = 0; i < tuples; i++) {
+		int64_t step = run, *place = &to[i - taken];
+		*place = 0;
 		for (int64_t k = width - 1; k >= 0; k--) {
 			if (!scatter_at(ix, i * width + k, x->dims[k], &at))
 				return scatter_outside(n, i * width + k, x->dims[k]);
-			to += at * step;
+			*place += at * step;
 			step *= x->dims[k];
 		}
-		scatter_run(&s, to, i * run, run);
+		if (run != 1)
+			scatter_run(&s, *place, i * run, run);
+		else if (i - taken < SCATTER_BLOCK - 1 && i < tuples - 1)
+			continue;
+		else
+			scatter_places(&s, to, taken, i - taken + 1);
+		taken = i + 1;
 	}
 	return NULL;
 }
