@@ -234,13 +234,17 @@ static const char atan_text[] =
 	"\tvf z = vsel(big, 0.5f - 0.5f * t, t * t), s = vsel(big, vsqrt(z), t);\n" \
 	"\tvf p = (((0.0422117971f * z + 0.0241520926f) * z + 0.0454760417f) * z + 0.0749525204f) * z + 0.166667536f;\n" \
 	"\tvf r = s + s * z * p;\n"
-static const char asin_text[] = "static inline vf vasin(vf x)\n"
-				"{\n" ASIN_BODY "\treturn vsign_of(vsel(big, 1.57079637f - 2.0f * r, r), x);\n"
-				"}\n";
-static const char acos_text[] = "static inline vf vacos(vf x)\n"
-				"{\n" ASIN_BODY "\tvf far = vsel(vlt(x, vset(0.0f)), 3.14159274f - 2.0f * r, 2.0f * r);\n"
-				"\treturn vsel(big, far, 1.57079637f - vsign_of(r, x));\n"
-				"}\n";
+static const char asin_text[] =
+	"static inline vf vasin(vf x)\n"
+	"{\n" ASIN_BODY
+	"\treturn vsign_of(vsel(big, 1.57079637f - 2.0f * r, r), x);\n"
+	"}\n";
+static const char acos_text[] =
+	"static inline vf vacos(vf x)\n"
+	"{\n" ASIN_BODY
+	"\tvf far = vsel(vlt(x, vset(0.0f)), 3.14159274f - 2.0f * r, 2.0f * r);\n"
+	"\treturn vsel(big, far, 1.57079637f - vsign_of(r, x));\n"
+	"}\n";
 
 #define LANE_BY_LANE(name, f) \
 	"static inline vf " name \

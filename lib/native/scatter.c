@@ -96,14 +96,15 @@ static void scatter_places(const struct scatter *s, const int64_t *to, int64_t f
 		*y = (type)(expr); \
 	}
 #define EACH_PUT(bytes, type) \
-	if (s->size == bytes) \
+	if (s->size == bytes) { \
 		for (int64_t i = 0; i < n; i++) \
-			((type *)s->y)[to[i]] = ((const type *)u)[i]
+			((type *)s->y)[to[i]] = ((const type *)u)[i]; \
+	}
 	if (s->how == SCATTER_PUT && s->size <= 8) {
-		EACH_PUT(1, uint8_t);
-		EACH_PUT(2, uint16_t);
-		EACH_PUT(4, uint32_t);
-		EACH_PUT(8, uint64_t);
+		EACH_PUT(1, uint8_t)
+		EACH_PUT(2, uint16_t)
+		EACH_PUT(4, uint32_t)
+		EACH_PUT(8, uint64_t)
 	} else if (s->type == NATIVE_F32 && s->how == SCATTER_ADD) {
 		EACH(float, a + b)
 	} else if (s->type == NATIVE_F32) {

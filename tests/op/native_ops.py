@@ -259,18 +259,23 @@ def top_k(g):
 def scatters(g):
     s = [g.num(1, 5) for _ in range(g.num(1, 3))]
     axis = g.num(0, len(s) - 1)
-    how = g.pick(["none", "add", "mul", "max", "min"])
+    long = g.chance(0.5)  # more of them than are taken at a time
+    how = g.pick(["add", "max", "min"] if long else ["none", "add", "mul", "max", "min"])
+    kind = g.pick([np.float32, np.float32, np.float64, np.int64, np.int32])
+    data = lambda *shape: g.f(*shape, scale=5).astype(kind)
     if g.chance(0.5):
+        s[-1] = g.num(250, 600) if long else s[-1]
         t = [g.num(1, d) for d in s]
+        t[-1] = s[-1] if long else t[-1]
         at = g.ints(-s[axis], s[axis] - 1, *t)
         if how == "none":  # of equal indices any may be the last
             t[axis] = 1
             at = g.ints(-s[axis], s[axis] - 1, *t)
-        return "ScatterElements", [g.f(*s), at, g.f(*t)], {"axis": axis, "reduction": how}, 1
-    k = g.num(1, len(s))
-    n = 1 if how == "none" else g.num(1, 4)
+        return "ScatterElements", [data(*s), at, data(*t)], {"axis": axis, "reduction": how}, 1
+    k = len(s) if long else g.num(1, len(s))
+    n = 1 if how == "none" else g.num(250, 600) if long else g.num(1, 4)
     at = np.stack([g.ints(-d, d - 1, n) for d in s[:k]], -1)
-    return "ScatterND", [g.f(*s), at, g.f(n, *s[k:])], {"reduction": how}, 1
+    return "ScatterND", [data(*s), at, data(n, *s[k:])], {"reduction": how}, 1
 
 
 @maker
