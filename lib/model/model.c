@@ -52,6 +52,7 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	strips_find(M);
 	slots_give(M);
 	fitted_slots(M);
+	states_lend(M);
 	return M;
 }
 

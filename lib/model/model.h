@@ -36,6 +36,7 @@ struct call {
 	node_id alone;   /* of a native, control or appending call: the one node of the group */
 	uint32_t opaque; /* its number among the opaque ones */
 	uint32_t state;  /* of an appending call: which one */
+	uint32_t lent;   /* the state of open size, + 1, whose place has room for what it makes of it; 0: none */
 	struct control *control;
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
@@ -76,8 +77,8 @@ struct state {
 	 * it where the input is. */
 	int64_t place[2];
 	int64_t copied;  /* bytes of it that a run copies without computing anything */
-	int64_t written; /* if not open, bytes of it that a run writes */
-	const char *why; /* two places: why */
+	int64_t written; /* if not open, bytes of it that a run writes, besides what steps put into it in place */
+	const char *why; /* two places, or made anew: why */
 };
 
 /* The size of an axis is there: a run learns a symbol, or compares. */

@@ -31,8 +31,25 @@ void sections_find(struct model *M);
 /* ---- state.c ---- */
 /* Fills states: the aliases that the module names. What is no input, no output, or not of one type: die(65). */
 void states_find(struct model *M);
-/* Moves nodes of the main graph so that a state is read before it is written, where that can be. Needs root. */
+/* Moves nodes of the main graph and of branches so that a state is read before it is written, where that can be. Needs root. */
 void states_order(struct model *M);
+
+/* ---- in_place.c ---- */
+/* Input number `in` and output number `out` of branches. */
+struct branching {
+	uint32_t in, out;
+};
+/* Does step c, which runs one of some branches or a body once, give them the bytes of `in` as one input, and take r, its result, of one
+ * output, both of known size and as they are? A call may have its node and `alone` only. */
+bool passes_branches(const struct model *M, const struct call *c, val_id in, val_id r, struct branching *b);
+/* NULL: the output of a state of known size may be written where its input lies. Else why not. */
+const char *state_apart(const struct model *M, const struct state *s);
+/* Bytes that a run copies at its end. */
+int64_t state_copied(const struct model *M, const struct state *s);
+/* Bytes of a state of known size that a run writes, besides what steps put into it in place. */
+int64_t state_written(const struct model *M, const struct state *s);
+/* Marks the steps that may change states of open sizes in place. Needs all calls. */
+void states_lend(struct model *M);
 
 /* ---- append.c ---- */
 /* Fills axis of the states. */

@@ -5,8 +5,8 @@
 #include "model/model_impl.h"
 #include "model/state.h"
 #include "common/digest.h"
+#include "graph/bodies.h"
 #include "graph/pass.h"
-#include "op/native.h"
 
 /* ---- which ---- */
 
@@ -101,6 +101,15 @@ void states_find(struct model *M)
 
 /* ---- order ---- */
 
+/* A value of a graph that becomes another one there: a state of the main graph, or what a branch is given and gives of one. */
+struct passage {
+	graph_id graph;
+	val_id in, out; /* roots */
+};
+struct passages {
+	VEC(struct passage) a;
+};
+
 static bool reads_root(const struct model *M, node_id id, val_id r)
 {
 	const struct node *n = node(M->m, id);
@@ -111,12 +120,12 @@ static bool reads_root(const struct model *M, node_id id, val_id r)
 	return false;
 }
 
-/* Nodes w .. last of the main graph: those that need the first one go behind the others. False: one that needs it reads `in`; nothing is
+/* Nodes w .. last of graph number `of`: those that need the first one go behind the others. False: one that needs it reads `in`; nothing is
  * moved. */
-static bool move_behind(struct model *M, size_t w, size_t last, val_id in)
+static bool move_behind(struct model *M, graph_id of, size_t w, size_t last, val_id in)
 {
 	struct module *m = M->m;
-	struct graph *g = graph(m, m->main);
+	struct graph *g = graph(m, of);
 	bool *needs = xcalloc(m->values.n, sizeof *needs), good = true;
 	VEC(node_id) first = {0}, second = {0};
 
@@ -143,129 +152,59 @@ static bool move_behind(struct model *M, size_t w, size_t last, val_id in)
 	return good;
 }
 
-/* The node that makes the next state goes behind the last that reads the state, if it can. False: nothing is moved. */
-static bool order_state(struct model *M, const struct state *s)
+/* The node that makes p->out goes behind the last that reads p->in, if it can. False: nothing is moved. */
+static bool order_passage(struct model *M, const struct passage *p)
 {
 	struct module *m = M->m;
-	const struct graph *g = graph(m, m->main);
-	val_id in = g->in.a[s->in], r = M->root[g->out.a[s->out]];
+	const struct graph *g = graph(m, p->graph);
 	size_t w = 0, last = 0;
 
-	while (w < g->nodes.n && g->nodes.a[w] != val(m, r)->def)
+	while (w < g->nodes.n && g->nodes.a[w] != val(m, p->out)->def)
 		w++;
 	for (size_t i = w + 1; i < g->nodes.n; i++)
-		if (reads_root(M, g->nodes.a[i], in))
+		if (reads_root(M, g->nodes.a[i], p->in))
 			last = i;
-	return last > w && move_behind(M, w, last, in);
+	return last > w && move_behind(M, p->graph, w, last, p->in);
+}
+
+static void add_passage(struct model *M, struct passages *list, graph_id g, val_id in, uint32_t out)
+{
+	val_id r = M->root[graph(M->m, g)->out.a[out]];
+
+	if (val(M->m, r)->kind == VAL_NODE)
+		vec_push(&list->a, (struct passage){g, in, r});
+}
+
+/* What it is in the branches of the node that makes it. */
+static void follow_passage(struct model *M, struct passages *list, size_t at)
+{
+	struct passage p = list->a.a[at];
+	node_id def = val(M->m, p.out)->def, alone = node(M->m, def)->op == OP_Fused ? control_node(M->m, def) : 0;
+	struct branching b;
+	graph_id body;
+
+	if (!alone || !passes_branches(M, &(struct call){.node = def, .alone = alone}, p.in, p.out, &b))
+		return;
+	for (uint32_t k = 0; (body = node_body(node(M->m, alone), k)); k++)
+		add_passage(M, list, body, graph(M->m, body)->in.a[b.in], b.out);
 }
 
 void states_order(struct model *M)
 {
-	bool moved = M->states.n > 0;
-
-	for (size_t round = 0; round < M->states.n && moved; round++) {
-		moved = false;
-		for (size_t i = 0; i < M->states.n; i++)
-			moved |= order_state(M, &M->states.a[i]);
-	}
-}
-
-/* ---- in place ---- */
-
-/* How often step c reads the bytes of value r. */
-static uint32_t reads(const struct model *M, uint32_t c, val_id r)
-{
-	const struct node *n = node(M->m, M->calls.a[c].node);
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < n->nin; i++)
-		count += n->in[i] && M->root[n->in[i]] == r;
-	return count;
-}
-
-/* May step c write result r where its operand `in` lies? */
-static bool step_in_place(const struct model *M, uint32_t c, val_id in, val_id r)
-{
-	const struct call *x = &M->calls.a[c];
-
-	if (x->kernel != KERNEL_NATIVE || !native_in_place(node(M->m, x->alone)))
-		return false;
-	val_id data = call_operand(M, x, 0), result = call_result(M, x, 0);
-	for (uint32_t i = 1; i < node(M->m, x->alone)->nin; i++) {
-		val_id v = call_operand(M, x, i);
-		if (v && M->root[v] == in)
-			return false;
-	}
-	return data && M->root[data] == in && result == r;
-}
-
-static const char *named(const struct model *M, uint32_t c) { return node_where(M->m, M->calls.a[c].node, &M->m->arena); }
-
-/* NULL: the output may be written where the input lies. Else why not. */
-static const char *why_apart(const struct model *M, const struct state *s)
-{
-	struct module *m = M->m;
-	const struct graph *g = graph(m, m->main);
-	const struct section *main = M->sections.a;
-	val_id in = g->in.a[s->in], r = M->root[g->out.a[s->out]];
-	uint32_t writer = main->first;
-
-	for (size_t k = 0; k < g->out.n; k++)
-		if (k != s->out && M->root[g->out.a[k]] == in)
-			return arena_printf(&m->arena, "output %s is the input as it was", sym_str(g->out_name.a[k]));
-	if (r == in)
-		return NULL;
-	if (main->out.a[s->out] != r)
-		return "the output is copied from another value";
-	while (writer < main->end && M->calls.a[writer].node != val(m, r)->def)
-		writer++;
-	if (writer == main->end || M->calls.a[writer].images > 1)
-		return "the output is made image by image";
-	const struct call *w = &M->calls.a[writer];
-	for (uint32_t c = w->strip; c < main->end; c++)
-		if (reads(M, c, in) && (c > writer || M->calls.a[c].lane != w->lane))
-			return arena_printf(&m->arena, "%s reads it after %s has made the output", named(M, c), named(M, writer));
-	if (reads(M, writer, in) && !step_in_place(M, writer, in, r))
-		return arena_printf(&m->arena, "%s, which makes the output, reads it in another order", named(M, writer));
-	return NULL;
-}
-
-/* Bytes that steps_N copies at its end. */
-static int64_t copied(const struct model *M, const struct state *s)
-{
 	const struct graph *g = graph(M->m, M->m->main);
+	struct passages list = {0};
+	bool moved = true;
 
-	return M->sections.a[0].out.a[s->out] || M->root[g->out.a[s->out]] == g->in.a[s->in] ? 0 : s->bytes;
-}
-
-/* The call of the main graph that makes value r; NULL: it is an input or a constant. */
-static const struct call *maker(const struct model *M, val_id r)
-{
-	for (uint32_t c = M->sections.a->first; c < M->sections.a->end; c++)
-		if (val(M->m, r)->kind == VAL_NODE && M->calls.a[c].node == val(M->m, r)->def)
-			return &M->calls.a[c];
-	return NULL;
-}
-
-/* Bytes of a state of known size that a run writes. In place it is what the step puts in: its other operands of that type. */
-static int64_t written(const struct model *M, const struct state *s)
-{
-	struct module *m = M->m;
-	const struct graph *g = graph(m, m->main);
-	val_id in = g->in.a[s->in], r = M->root[g->out.a[s->out]];
-	const struct call *c = maker(M, r);
-	int64_t bytes = 0;
-
-	if (r == in)
-		return 0;
-	if (s->place[0] != s->place[1] || !c || c->kernel != KERNEL_NATIVE)
-		return s->bytes + copied(M, s);
-	for (uint32_t i = 1; i < node(m, c->alone)->nin; i++) {
-		val_id v = call_operand(M, c, i);
-		if (v && val(m, v)->type.dtype == val(m, in)->type.dtype)
-			bytes += value_bytes(m, v);
+	for (size_t i = 0; i < M->states.n; i++)
+		add_passage(M, &list, M->m->main, g->in.a[M->states.a[i].in], M->states.a[i].out);
+	for (size_t i = 0; i < list.a.n; i++)
+		follow_passage(M, &list, i);
+	for (size_t round = 0; round < list.a.n && moved; round++) {
+		moved = false;
+		for (size_t i = 0; i < list.a.n; i++)
+			moved |= order_passage(M, &list.a.a[i]);
 	}
-	return bytes;
+	vec_free(&list.a);
 }
 
 /* ---- places ---- */
@@ -294,11 +233,11 @@ void states_plan(struct model *M)
 			module_set_meta(M->m, place_key(M, s), intern("open"));
 			continue;
 		}
-		s->why = why_apart(M, s);
-		s->copied = copied(M, s);
+		s->why = state_apart(M, s);
+		s->copied = state_copied(M, s);
 		s->place[0] = at;
 		s->place[1] = s->why ? at + room : at;
-		s->written = written(M, s);
+		s->written = state_written(M, s);
 		at = s->place[1] + room;
 		record(M, s);
 	}
@@ -347,9 +286,9 @@ void states_read(struct model *M)
 			for (size_t j = 0; j < i && fits; j++)
 				fits = !meet(s, k, &M->states.a[j], 0) && !meet(s, k, &M->states.a[j], 1);
 		}
-		if (!fits || (apart && meet(s, 0, s, 1)) || (!apart && why_apart(M, s)))
+		if (!fits || (apart && meet(s, 0, s, 1)) || (!apart && state_apart(M, s)))
 			stale(M, s);
-		s->written = written(M, s);
+		s->written = state_written(M, s);
 	}
 }
 

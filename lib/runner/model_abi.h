@@ -24,7 +24,7 @@ struct hone_step { /* one call of a kernel, in order */
 struct hone_state { /* an input that is kept: what the output is becomes the input of the next run */
 	int input, output;
 	long place[2]; /* in the memory of states; the same: it is updated in place */
-	long written;  /* bytes of it that a run writes, if its size is known */
+	long written;  /* bytes of it that each run writes, if its size is known; moved() has those of the last run, of all states */
 };
 struct hone_model {
 	int abi;

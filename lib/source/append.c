@@ -1,5 +1,8 @@
-/* Steps that append to states. */
+/* Steps that change states in place. */
 #include <inttypes.h>
+#include "graph/bodies.h"
+#include "model/control.h"
+#include "op/native.h"
 #include "source/source_impl.h"
 
 void put_append_tables(struct emission *e, FILE *f)
@@ -28,4 +31,49 @@ void put_append_call(struct emission *e, FILE *f, uint32_t c)
 		fprintf(f, ", ");
 	}
 	fprintf(f, "NULL}))\n\t\treturn -1;\n");
+}
+
+bool put_lend(struct emission *e, FILE *f, const struct call *x, val_id v)
+{
+	struct model *M = e->M;
+	const struct state *s = x->lent ? &M->states.a[x->lent - 1] : NULL;
+	const struct graph *g = graph(M->m, M->m->main);
+	struct node *n = node(M->m, x->alone);
+
+	if (!s || M->root[g->out.a[s->out]] != v)
+		return false;
+	fprintf(f, "state_lend(m, %" PRIu32 ", ", x->lent - 1);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && M->root[call_operand(M, x, i)] == g->in.a[s->in] && x->control)
+			fprintf(f, "given[%" PRIu32 "]", i - 1);
+	if (!x->control)
+		put_place(e, f, x, g->in.a[s->in]);
+	fprintf(f, ", &m->slot[%" PRIu32 "])", value_home(M, v).index);
+	return true;
+}
+
+void put_wrote(struct emission *e, FILE *f, const struct call *x)
+{
+	struct module *m = e->M->m;
+	const struct node *n = node(m, x->alone);
+	val_id to = native_in_place(n) ? call_result(e->M, x, 0) : 0;
+
+	if (!to || !e->M->states.n)
+		return;
+	fprintf(f, "\tstate_wrote(m, ");
+	put_place(e, f, x, to);
+	fprintf(f, ", 0");
+	for (uint32_t i = 1; i < n->nin; i++) {
+		val_id v = call_operand(e->M, x, i);
+		if (!v || val(m, v)->type.dtype != val(m, to)->type.dtype)
+			continue;
+		if (!value_varies(m, v)) {
+			fprintf(f, " + %" PRId64, value_bytes(m, v));
+			continue;
+		}
+		fprintf(f, " + VALUE_SIZE(");
+		put_value_pointer(e, f, v);
+		fprintf(f, ")");
+	}
+	fprintf(f, ");\n");
 }

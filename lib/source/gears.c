@@ -55,6 +55,8 @@ static void put_branch(struct emission *e, FILE *f, const struct section *s, uin
 		val_id v = call_result(e->M, x, k);
 		if (!v || !value_varies(m, v))
 			continue;
+		if (put_lend(e, f, x, v))
+			fprintf(f, " ||\n\t\t\t\t");
 		fprintf(f, "fit_result(&m->slot[%" PRIu32 "], ", value_home(e->M, v).index);
 		put_fitted(e, f, b->out.a[k], fitted_axis(n, "cut", k));
 		fprintf(f, ", &made[%" PRIu32 "]) ||\n\t\t\t\t", k);

@@ -205,7 +205,7 @@ static void put_slots(struct emission *e, FILE *f, const struct call *x)
 	fprintf(f, "NULL}");
 }
 
-void put_native_call(struct emission *e, FILE *f, uint32_t c, const struct call *x)
+static void put_run_native(struct emission *e, FILE *f, uint32_t c, const struct call *x)
 {
 	const struct node *n = node(e->M->m, x->alone);
 	struct native_attr *attr;
@@ -228,4 +228,15 @@ void put_native_call(struct emission *e, FILE *f, uint32_t c, const struct call 
 	for (uint32_t k = 0; k < n->nout; k++, fprintf(f, ", "))
 		put_string(f, call_result(e->M, x, k) ? sym_str(val(e->M->m, call_result(e->M, x, k))->name) : "");
 	fprintf(f, "NULL}))\n\t\treturn -1;\n");
+}
+
+void put_native_call(struct emission *e, FILE *f, uint32_t c, const struct call *x)
+{
+	if (x->lent) {
+		fprintf(f, "\t(void)");
+		put_lend(e, f, x, call_result(e->M, x, 0));
+		fprintf(f, ";\n");
+	}
+	put_run_native(e, f, c, x);
+	put_wrote(e, f, x);
 }

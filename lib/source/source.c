@@ -115,6 +115,8 @@ static void put_runtime(struct emission *e, FILE *f)
 		put_template(e, f, values_text, NULL);
 		put_template(e, f, sizes_text, NULL);
 	}
+	if (e->M->states.n)
+		put_template(e, f, lend_text, NULL);
 	if (e->M->nappend)
 		put_template(e, f, append_text, NULL);
 	if (e->M->nmaps)

@@ -332,6 +332,23 @@ static void put_part_calls(struct emission *e, FILE *f, const struct section *s)
 			number ? "arena" : "m->arena", number ? "last" : "&start");
 }
 
+/* Output k is copied to its place. An input of a body may lie there already: a state. */
+static void put_output(struct emission *e, FILE *f, const struct section *s, size_t k)
+{
+	struct model *M = e->M;
+	val_id v = graph(M->m, s->graph)->out.a[k];
+	bool same = s != M->sections.a && val(M->m, M->root[v])->kind == VAL_INPUT;
+
+	if (same) {
+		fprintf(f, "\tif (out[%zu] != ", k);
+		put_place(e, f, NULL, v);
+		fprintf(f, ")\n\t");
+	}
+	fprintf(f, "\tmemcpy(out[%zu], ", k);
+	put_place(e, f, NULL, v);
+	fprintf(f, ", %" PRId64 ");\n", value_bytes(M->m, v));
+}
+
 static void put_outputs(struct emission *e, FILE *f, const struct section *s)
 {
 	struct model *M = e->M;
@@ -350,9 +367,7 @@ static void put_outputs(struct emission *e, FILE *f, const struct section *s)
 			fprintf(f, ";\n");
 			continue;
 		}
-		fprintf(f, "\tmemcpy(out[%zu], ", k);
-		put_place(e, f, NULL, g->out.a[k]);
-		fprintf(f, ", %" PRId64 ");\n", value_bytes(M->m, g->out.a[k]));
+		put_output(e, f, s, k);
 	}
 }
 

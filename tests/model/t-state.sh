@@ -463,6 +463,147 @@ wrong h 's/"plan.state.h" = .*/"plan.state.h" = "x"/'
 ge-emit -q --embed small.kept.g -o embedded && ./steps embedded.so smallplain.so 2>err
 ok $? "state and weights in the C file"
 
+# Gears: each changes a state in place, whatever its size. What a step writes are the rows that it puts in.
+cat >gear.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol seq 1 inf
+const w = f32[4,4] [1, 0.1, 0.2, 0, 0, 0.5, 0, 0, 0, 0, 0.5, 0.1, 0, 0.3, 0, 0.5]
+const axes = i64[2] [1, 2]
+graph main {
+  input x: f32[1,seq,4]
+  input c: f32[1,1000,4]
+  input p: i64[1]
+  a = MatMul(x, @w)
+  d = TensorScatter(c, a, p) {axis=1 mode="circular"} "write"
+  s = ReduceMean(d, @axes)
+  o = ReduceMax(c) {keepdims=0} "old"
+  y = Mul(a, s)
+  n = Shape(x) {start=1 end=2}
+  q = Add(p, n)
+  output y = y
+  output o = o
+  output cn = d
+  output pn = q
+}
+END
+ge-load gear.txt -o gear.g && hone build -q --gears seq=1,3 -o gearplain gear.g && hone build --gears seq=1,3 --alias c=cn --alias p=pn -o gear gear.g >out 2>err &&
+	grep -q '2 inputs kept: 16000 bytes updated in place, 8 in two places' out
+ok $? "a state in gears" || cat out err
+for n in 1 3; do
+	./open gearplain.so gear.so 0 $n 2>steps.log && run-dev --steps 40 --set seq=$n gear.so -o y.npz 2>err && grep -q ": $((16 * n + 8)) the last, $((16 * n + 8)) the most" err
+	ok $? "$n rows: 1,000 steps, in place" || cat steps.log err
+done
+hone build --gears seq=1,3,open --alias c=cn --alias p=pn -o anygear gear.g >out 2>err && grep -q '2 inputs kept: 16000 bytes updated in place' out &&
+	hone build -q --gears seq=1,3,open -o anygearplain gear.g && for n in 1 2 3; do ./open anygearplain.so anygear.so 0 $n 2>steps.log || exit 1; done
+ok $? "and sizes without a gear" || cat out err steps.log
+cat >rows.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol batch 1 inf
+const w = f32[4,4] [1, 0.1, 0.2, 0, 0, 0.5, 0, 0, 0, 0, 0.5, 0.1, 0, 0.3, 0, 0.5]
+const axes = i64[2] [1, 2]
+const one = i64[1] [1]
+graph main {
+  input x: f32[batch,1,4]
+  input other: f32[batch,100,4]
+  input c: f32[batch,100,4]
+  input p: i64[batch]
+  a = MatMul(x, @w)
+  d = TensorScatter(c, a, p) {axis=1 mode="circular"}
+  s = ReduceMean(d, @axes)
+  o = ReduceMax(other, @axes)
+  m = Add(s, o)
+  y = Mul(a, m)
+  q = Add(p, @one)
+  output y = y
+  output cn = d
+  output pn = q
+}
+END
+cat >lies.c <<'END'
+/* A caller may give the value of a state to another input: the library must not change it while it is read. */
+#include <stdio.h>
+#include <string.h>
+#include "rows.h"
+int main(void)
+{
+	rows *m = rows_open("rows.weights", NULL);
+	static float x[4] = {1, 2, 3, 4}, zero[400], copy[400], y[4];
+	int64_t sx[] = {1, 1, 4}, so[] = {1, 100, 4};
+	struct hone_value in[4] = {{1, 3, sx, x}, {1, 3, so, zero}}, out[3];
+	if (!m || rows_run_values(m, in, out) || rows_run_values(m, in, out) || rows_state_save(m, "at2"))
+		return puts(rows_error()), 1;
+	memcpy(copy, out[1].data, sizeof copy);
+	in[1].data = out[1].data;
+	if (rows_run_values(m, in, out))
+		return puts(rows_error()), 1;
+	memcpy(y, out[0].data, sizeof y);
+	in[1].data = copy;
+	return rows_state_load(m, "at2") || rows_run_values(m, in, out) || memcmp(y, out[0].data, sizeof y);
+}
+END
+sed 's/  s = /  l = ReduceMax(d, @axes)\n  s = /; s/  m = Add(s, o)/  k = Add(s, l)\n  m = Add(k, o)/' rows.txt | ge-load -o rows.g
+for way in open geared; do
+	set --
+	[ $way = open ] || set -- --gears batch=1,4
+	hone build -q "$@" -o rowsplain rows.g 2>err && hone build "$@" --alias c=cn --alias p=pn -o rows rows.g >out 2>err && grep -q '2 of open sizes (1 updated, 0 grow in place)' out
+	ok $? "$way: a state of any batch" || cat out err
+	for n in 1 3 4; do
+		./open rowsplain.so rows.so 0 $n 2>steps.log && run-dev --steps 40 --set batch=$n rows.so -o y.npz 2>err
+		ok $? "$way, batch $n: 1,000 steps" || cat steps.log err
+		[ $way$n = geared3 ] || grep -q ": $((24 * n)) the last, $((24 * n)) the most" err
+		ok $? "$way, batch $n: in place" || cat err
+	done
+	cc -O1 -w -o lies lies.c rows.so -Wl,-rpath,. 2>err && ./lies
+	ok $? "$way: a state is given to another input" || cat err
+done
+# Branches: one changes the state, one leaves it; a loop is no place for it.
+cat >branch.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+const none = f32[] [0]
+graph put {
+  input c: f32[1,100,4]
+  input x: f32[1,1,4]
+  input p: i64[1]
+  d = TensorScatter(c, x, p) {axis=1 mode="circular"}
+  o = ReduceMax(c) {keepdims=0}
+  output d = d
+  output o = o
+}
+graph leave {
+  input c: f32[1,100,4]
+  input x: f32[1,1,4]
+  input p: i64[1]
+  o = ReduceMin(c) {keepdims=0}
+  output c = c
+  output o = o
+}
+graph main {
+  input x: f32[1,1,4]
+  input c: f32[1,100,4]
+  input p: i64[1]
+  s = ReduceSum(x) {keepdims=0}
+  b = Greater(s, @none)
+  d, y = If(b, c, x, p) {then_branch=graph put else_branch=graph leave captures=3}
+  q = Add(p, @one)
+  output y = y
+  output cn = d
+  output pn = q
+}
+END
+sed -i 's/^const none.*/&\nconst one = i64[1] [1]/' branch.txt
+ge-load branch.txt -o branch.l.g && made branch branch.l.g && kept branch --alias c=cn --alias p=pn && grep -q 'state c = cn: 1600 bytes in place$' err && ./steps branch.so branchplain.so 2>steps.log
+ok $? "a state in branches" || cat err steps.log
+ge-emit -q --embed --no-compile branch.kept.g -o branchan && ${CC:-cc} -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	$(sed -n 's/.*Compile with: //p' branchan.c | head -1) -O1 -w -fPIC -shared branchan.c -o branchan.so -lm -pthread &&
+	cc -g -fsanitize=address -O1 -I"$top/lib" steps.c -o stepsan -ldl && ASAN_OPTIONS=detect_leaks=0 ./stepsan branchan.so branchplain.so 2>steps.log
+ok $? "branches under the address sanitizer" || head -30 steps.log
+sed 's/  output o = o/  output o = o\n  output again = c/; s/  d, y = If/  d, y, z = If/; s/^  output y = y/&\n  output z = z/' branch.txt | ge-load -o branch.l.g && made branch branch.l.g &&
+	kept branch --alias c=cn --alias p=pn && grep -q 'state c = cn: 1600 bytes in two places that take turns: output again is the input as it was' err && ./steps branch.so branchplain.so 2>steps.log
+ok $? "a branch that gives the old one, too" || cat err steps.log
+
 # What is no alias.
 bad() { # TEXT OPTION...
 	want=$1

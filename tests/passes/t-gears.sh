@@ -167,6 +167,41 @@ ge-export -q b.g -o b.onnx && for n in 1 3 8; do
 done
 refused 65 "" "as ONNX, a batch above the largest gear" run-ref b.onnx --set batch=9 -o y.npz
 
+# States: what each of a batch keeps is its own.
+cat >states.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol batch 1 inf
+const w = f32[4,1,3] [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2]
+const cos = f32[5,2] [1, 1, 0.5, 0.9, -0.4, 0.6, -0.9, 0.3, -0.6, -0.1]
+const sin = f32[5,2] [0, 0, 0.8, 0.1, 0.9, 0.2, 0.1, 0.3, -0.7, 0.4]
+graph main {
+  input x: f32[batch,4,3]
+  input s: f32[batch,4,2]
+  input q: f32[batch,2,4]
+  input r: f32[batch,1,4,4]
+  input at: i64[batch,2]
+  input c: f32[batch,5,3]
+  input row: f32[batch,1,3]
+  input p: i64[batch]
+  y, sn = CausalConvWithState(x, @w, -, s)
+  e = RotaryEmbedding(q, @cos, @sin, at) {num_heads=1}
+  z, rn = LinearAttention(e, q, q, r) {q_num_heads=1 kv_num_heads=1 update_rule="linear"}
+  d = TensorScatter(c, row, p) {axis=1 mode="circular"}
+  output y = y
+  output sn = sn
+  output z = z
+  output rn = rn
+  output d = d
+}
+END
+ge-load states.txt | ge-shape -q >states.g && ge-gears --gears batch=1,4 states.g --why -o sg.g 2>err && grep -q 'batch: sizes between gears are padded' err && made sg.g states
+ok $? "gears of states" || cat err
+for n in 1 3 4; do
+	run-dev states.so --set batch=$n --range p=0:4 --range at=0:4 -o y.npz && run-ref states.g --set batch=$n --range p=0:4 --range at=0:4 -o r.npz && equal y.npz r.npz
+	ok $? "states of a batch of $n"
+done
+
 # What looks across rows, or computes with their number.
 mixes() { # NODES WHAT
 	printf 'hone-text 1\nmodule ir=8 opset=28\nsymbol n 1 inf\nconst zero = i64[1] [0]\nconst k = i64[] [0]\nconst all = i64[1] [-1]\nconst back = i64[1] [-1]\nconst low = i64[1] [-9223372036854775807]\ngraph main {\n  input x: f32[n,3]\n  input q: f32[3,n]\n%s\n  output y = y\n}\n' "$1" >mix.txt

@@ -337,8 +337,7 @@ static bool attention(const struct look *l)
 		if (!poly_is_const(l->r->m->dims, val(l->r->m, l->n->in[3])->type.dims[0], &one) || one != 1)
 			return false;
 	}
-	return (axis_in(l, 3) <= 0 && (axis_in(l, 3) < 0 || rank_in(l, 3) == 4)) && axis_in(l, 4) <= 0 && axis_in(l, 5) <= 0 &&
-	       axis_in(l, 6) <= 0 && axis_out(l) == 0;
+	return (axis_in(l, 3) != 0 || rank_in(l, 3) == 4) && all_first(l);
 }
 
 /* Steps first, or sequences first. */
@@ -362,6 +361,7 @@ static bool (*const rules[OP_COUNT])(const struct look *) = {
 	[OP_Attention] = attention,
 	[OP_AveragePool] = first_axis,
 	[OP_BatchNormalization] = batch_norm,
+	[OP_CausalConvWithState] = all_first,
 	[OP_Concat] = concat,
 	[OP_ConstantOfShape] = filled,
 	[OP_Conv] = first_axis,
@@ -388,6 +388,7 @@ static bool (*const rules[OP_COUNT])(const struct look *) = {
 	[OP_LSTM] = recurrent,
 	[OP_LayerNormalization] = from_axis,
 	[OP_LogSoftmax] = along_axis,
+	[OP_LinearAttention] = all_first,
 	[OP_LpNormalization] = along_axis,
 	[OP_LpPool] = first_axis,
 	[OP_MatMul] = product,
@@ -400,11 +401,13 @@ static bool (*const rules[OP_COUNT])(const struct look *) = {
 	[OP_RNN] = recurrent,
 	[OP_Reshape] = view,
 	[OP_Resize] = resize,
+	[OP_RotaryEmbedding] = all_first,
 	[OP_Slice] = slice,
 	[OP_Softmax] = along_axis,
 	[OP_SpaceToDepth] = first_axis,
 	[OP_Split] = split,
 	[OP_Squeeze] = view,
+	[OP_TensorScatter] = all_first,
 	[OP_Tile] = tile,
 	[OP_TopK] = along_axis,
 	[OP_Transpose] = transpose,

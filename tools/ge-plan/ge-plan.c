@@ -72,19 +72,23 @@ static bool has_gears(const struct model *M)
 static void report_states(struct model *M, bool each)
 {
 	const struct graph *g = graph(M->m, M->m->main);
-	int64_t in_place = 0, apart = 0, copied = 0, open = 0, grow = 0;
+	int64_t in_place = 0, apart = 0, copied = 0, open = 0, grow = 0, changed = 0;
 
 	for (size_t i = 0; i < M->states.n; i++) {
 		const struct state *s = &M->states.a[i];
 		const char *in = sym_str(val(M->m, g->in.a[s->in])->name), *out = sym_str(g->out_name.a[s->out]);
+		bool change = s->open && !s->axis && !s->why && M->root[g->out.a[s->out]] != g->in.a[s->in];
 		*(s->why ? &apart : &in_place) += s->bytes;
 		copied += s->copied;
 		open += s->open;
 		grow += s->axis > 0;
+		changed += change;
 		if (each && s->open)
 			note("state %s = %s: its size is open; %s", in, out,
-			     s->axis ? arena_printf(&M->m->arena, "it grows in place along axis %d", s->axis - 1)
-				     : "each run makes it anew");
+			     s->axis  ? arena_printf(&M->m->arena, "it grows in place along axis %d", s->axis - 1)
+			     : change ? "updated in place"
+			     : s->why ? arena_printf(&M->m->arena, "each run makes it anew: %s", s->why)
+				      : "it stays as it is");
 		if (each && !s->open)
 			note("state %s = %s: %" PRId64 " bytes %s%s", in, out, s->bytes,
 			     s->why ? "in two places that take turns: " : "in place", s->why ? s->why : "");
@@ -93,7 +97,10 @@ static void report_states(struct model *M, bool each)
 		note("%zu inputs kept: %" PRId64 " bytes updated in place, %" PRId64
 		     " in two places that take turns%s; a run copies %" PRId64 " bytes of them",
 		     M->states.n, in_place, apart,
-		     open ? arena_printf(&M->m->arena, ", %" PRId64 " of open sizes (%" PRId64 " grow in place)", open, grow) : "", copied);
+		     open ? arena_printf(&M->m->arena, ", %" PRId64 " of open sizes (%s%" PRId64 " grow in place)", open,
+					 changed ? arena_printf(&M->m->arena, "%" PRId64 " updated, ", changed) : "", grow)
+			  : "",
+		     copied);
 }
 
 static void report_memory(const struct memory_plan *p, struct model *M)
