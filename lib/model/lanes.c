@@ -1,5 +1,6 @@
 /* Lanes: which branches run side by side. The steps of the main graph are a graph of their own: an edge from each to those that read what
  * it makes. A region is what lies between a step and its nearest post-dominator, where that falls into several parts. */
+#include <math.h>
 #include <stdlib.h>
 #include "common/msg.h"
 #include "emit/emit.h"
@@ -10,7 +11,8 @@
 #include "sched/schedule.h"
 
 enum { REGION_MAX = 1024 /* steps from its first to its last: bounds the work */ };
-/* Of a region's time by divided kernels: what lanes must save. The two are predicted by different means, each of which errs by a fifth. */
+/* What lanes must save of a region's time by divided kernels. The two are predicted by different means, each of which errs by a fifth: this is
+ * of the predictions, not of a machine. What a machine says is in the gain: to start a team, and to read what others wrote. */
 #define MARGIN 0.25
 
 bool lanes_there(struct module *m)
@@ -139,10 +141,11 @@ struct choice {
 	int most;        /* lanes */
 	bool with_split; /* gains are against divided kernels */
 	VEC(uint32_t) * reads, *read_by;
-	int64_t *meet;                 /* step + 1 -> its nearest post-dominator */
-	uint32_t *depth, *part, *mark; /* of the tree of post-dominators; part of a region, by its first step; visited for region number */
-	double *alone, *divided;       /* seconds of a kernel by one thread; by all */
-	double *load;                  /* of the parts */
+	int64_t *meet;           /* step + 1 -> its nearest post-dominator */
+	uint32_t *part, *mark;   /* part of a region, by its first step; visited for region number */
+	uint64_t *met;           /* value -> the region and lane that read it last */
+	double *alone, *divided; /* seconds of a kernel by one thread; by all */
+	double *load;            /* of the parts */
 	VEC(struct region) found;
 	uint32_t *in_region; /* step -> the region + 1 that was taken */
 };
@@ -252,6 +255,60 @@ static double deal(struct choice *c, struct region *r)
 	return longest;
 }
 
+/* Bytes that lane reads of what is made before the region. */
+static double bytes_into(struct choice *c, const struct region *r, int lane)
+{
+	struct model *M = c->M;
+	uint64_t visit = ((uint64_t)(r->from + 2) * LANES_MAX) + (uint64_t)lane;
+	double bytes = 0;
+
+	for (size_t i = 0; i < r->step.n; i++) {
+		const struct node *n = node(M->m, M->calls.a[r->step.a[i]].node);
+		for (uint32_t k = 0; k < n->nin && r->lane.a[i] == lane; k++) {
+			val_id v = n->in[k] ? M->root[n->in[k]] : 0;
+			bool inside = false;
+			if (!v || val(M->m, v)->kind == VAL_CONST || c->met[v] == visit)
+				continue;
+			c->met[v] = visit;
+			for (size_t j = 0; j < i; j++) {
+				const struct node *d = node(M->m, M->calls.a[r->step.a[j]].node);
+				for (uint32_t o = 0; o < d->nout; o++)
+					inside |= d->out[o] && M->root[d->out[o]] == v;
+			}
+			bytes += inside ? 0 : (double)value_bytes(M->m, v);
+		}
+	}
+	return bytes;
+}
+
+/* Bytes of what is made in the region and read behind it. */
+static double bytes_out(const struct choice *c, const struct region *r)
+{
+	struct model *M = c->M;
+	double bytes = 0;
+
+	for (size_t i = 0; i < r->step.n; i++) {
+		const struct node *n = node(M->m, M->calls.a[r->step.a[i]].node);
+		bool read = false;
+		for (size_t k = 0; k < c->read_by[r->step.a[i]].n; k++)
+			read |= c->mark[c->read_by[r->step.a[i]].a[k]] != (uint32_t)r->from + 2;
+		for (uint32_t k = 0; k < n->nout && read; k++)
+			bytes += n->out[k] ? (double)value_bytes(M->m, n->out[k]) : 0;
+	}
+	return bytes;
+}
+
+/* Seconds for what lanes read of others: a lane wants whole values of which it made a part, and kernels behind the region, which are
+ * divided, parts of values that one lane made. Divided kernels read mostly what the same thread made. */
+static double move(struct choice *c, const struct region *r)
+{
+	double others = 1 - 1.0 / c->most, most = 0;
+
+	for (int l = 0; l < c->most; l++)
+		most = fmax(most, bytes_into(c, r, l));
+	return schedule_moved(c->M->kernels.a[c->M->calls.a[r->step.a[0]].kernel].prog, others * (most + bytes_out(c, r) / c->most));
+}
+
 /* The region behind step `from`, if there are several parts of it and lanes pay. */
 static void find_between(struct choice *c, int64_t from)
 {
@@ -290,6 +347,8 @@ static void find_between(struct choice *c, int64_t from)
 	}
 	if (parts > 1)
 		r.gain = before - deal(c, &r) - schedule_team_start(c->M->kernels.a[c->M->calls.a[r.step.a[0]].kernel].prog);
+	if (r.gain > 0 && c->with_split)
+		r.gain -= move(c, &r);
 	if (r.gain > (c->with_split ? MARGIN * before : 0))
 		vec_push(&c->found, r);
 	else
@@ -438,7 +497,7 @@ static void choice_free(struct choice *c)
 		vec_free(&c->found.a[i].lane);
 	}
 	vec_free(&c->found);
-	free(c->reads), free(c->read_by), free(c->meet), free(c->part), free(c->mark);
+	free(c->reads), free(c->read_by), free(c->meet), free(c->part), free(c->mark), free(c->met);
 	free(c->alone), free(c->divided), free(c->load), free(c->in_region);
 }
 
@@ -454,6 +513,7 @@ void lanes_choose(struct model *M, int most)
 	c.meet = xcalloc(n + 2, sizeof *c.meet);
 	c.part = xcalloc(n + 1, sizeof *c.part);
 	c.mark = xcalloc(n + 1, sizeof *c.mark);
+	c.met = xcalloc(M->m->values.n, sizeof *c.met);
 	c.alone = xcalloc(n + 1, sizeof *c.alone);
 	c.divided = xcalloc(n + 1, sizeof *c.divided);
 	c.load = xcalloc(n + 1, sizeof *c.load);

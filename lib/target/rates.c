@@ -1,7 +1,11 @@
 /* Rates: measured by the backend's loops, kept in a file of text. */
+#define _GNU_SOURCE
 #include "target/rate.h"
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +19,7 @@
 #include "target/backend.h"
 
 /* Rates that every kind of CPU has stand first. */
-static const char *const common[RATE_OWN] = {[RATE_L2] = "l2", [RATE_MEMORY] = "memory"};
+static const char *const common[RATE_OWN] = {[RATE_L2] = "l2", [RATE_MEMORY] = "memory", [RATE_SHARED] = "shared"};
 
 static const struct rate *own_rate(const struct backend *of, int i)
 {
@@ -80,25 +84,98 @@ static void read_all(const void *p, size_t n)
 	__asm__ volatile("" : : "r"(sum[0] ^ sum[1] ^ sum[2] ^ sum[3]));
 }
 
-static double best_reads(size_t bytes, double seconds)
+static void *bytes_to_read(size_t bytes)
 {
-	void (*read)(const void *, size_t) = backend_here()->process.read;
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	double best = 0, end;
 
 	if (p == MAP_FAILED)
 		die(EX_SYSTEM, "%zu bytes to read: %s", bytes, strerror(errno));
 	madvise(p, bytes, MADV_HUGEPAGE);
 	memset(p, 1, bytes);
-	end = now_seconds() + seconds;
-	do {
-		double t = now_seconds();
-		(read ? read : read_all)(p, bytes);
-		t = now_seconds() - t;
-		if (bytes / t > best)
-			best = bytes / t;
-	} while (now_seconds() < end);
+	return p;
+}
+
+/* Bytes a second of one pass over p. */
+static double read_once(const void *p, size_t bytes)
+{
+	void (*read)(const void *, size_t) = backend_here()->process.read;
+	double t = now_seconds();
+
+	(read ? read : read_all)(p, bytes);
+	return bytes / (now_seconds() - t);
+}
+
+static double best_reads(size_t bytes, double seconds)
+{
+	void *p = bytes_to_read(bytes);
+	double best = 0, end = now_seconds() + seconds;
+
+	do
+		best = fmax(best, read_once(p, bytes));
+	while (now_seconds() < end);
 	munmap(p, bytes);
+	return best;
+}
+
+/* A thread on another core, which writes the bytes each time before they are read. */
+struct writer {
+	char *p;
+	size_t bytes;
+	atomic_int turn; /* whose: */
+};
+enum { READS, WRITES, ENDS };
+
+static void *write_in_turn(void *arg)
+{
+	struct writer *w = arg;
+	int turn;
+
+	while ((turn = atomic_load_explicit(&w->turn, memory_order_acquire)) != ENDS) {
+		if (turn != WRITES)
+			continue;
+		memset(w->p, ++w->p[0], w->bytes);
+		atomic_store_explicit(&w->turn, READS, memory_order_release);
+	}
+	return NULL;
+}
+
+/* On the first CPU that may be used and is not this one; false: there is none. */
+static bool start_writer(pthread_t *thread, struct writer *w)
+{
+	int here = sched_getcpu(), failed = -1;
+	pthread_attr_t attr;
+	cpu_set_t set;
+
+	if (pthread_attr_init(&attr))
+		return false;
+	for (int cpu = 0; failed && cpu < CPU_SETSIZE; cpu++) {
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+		if (cpu != here && !pthread_attr_setaffinity_np(&attr, sizeof set, &set))
+			failed = pthread_create(thread, &attr, write_in_turn, w);
+	}
+	pthread_attr_destroy(&attr);
+	return !failed;
+}
+
+/* Of what another core wrote last; 0: there is no other. */
+static double best_shared(size_t bytes, double seconds)
+{
+	struct writer w = {.p = bytes_to_read(bytes), .bytes = bytes};
+	double best = 0, end = now_seconds() + seconds;
+	pthread_t thread;
+
+	if (start_writer(&thread, &w)) {
+		do {
+			atomic_store_explicit(&w.turn, WRITES, memory_order_release);
+			while (atomic_load_explicit(&w.turn, memory_order_acquire) == WRITES)
+				;
+			best = fmax(best, read_once(w.p, bytes));
+		} while (now_seconds() < end);
+		atomic_store(&w.turn, ENDS);
+		pthread_join(thread, NULL);
+	}
+	munmap(w.p, bytes);
 	return best;
 }
 
@@ -115,8 +192,12 @@ double rate_measure(int i, double seconds)
 {
 	const struct target *t = target_host();
 
+	const size_t half_l2 = (size_t)t->l2 / 2 & ~(size_t)4095;
+
 	if (i == RATE_L2)
-		return best_reads((size_t)t->l2 / 2 & ~(size_t)4095, seconds);
+		return best_reads(half_l2, seconds);
+	if (i == RATE_SHARED)
+		return best_shared(half_l2, seconds);
 	if (i == RATE_MEMORY)
 		return best_reads(memory_bytes(t), seconds);
 	const struct rate *r = own_rate(backend_here(), i);

@@ -28,6 +28,12 @@ ge-plan -q --threads 2 --lanes 1 t.g -o none.g && ge-emit -q none.g -o none && [
 ok $? "planned for 1, 2 and 5 threads"
 grep -q 'steps run side by side, in 1 regions$' err2 && grep -q 'team_run(m->team, region_' t2.c
 ok $? "two branches run side by side where that is faster" || cat err2
+row=$(HONE_RATES=$PWD/rates run-dev --probe --seconds 0.1 >/dev/null; sed 's/;rates=.*//' rates)
+for rate in 100 0.001; do
+	echo "$row;rates=shared:$rate" >rates
+	HONE_RATES=$PWD/rates ge-plan --threads 2 t.g -o /dev/null 2>&1 | grep -c 'steps run side by side'
+done >out
+is "$(tr '\n' ' ' <out)" "1 0 " "not where a core reads very slowly what another wrote"
 for n in 1 2 5; do run-dev --seed 3 t$n.so -o $n.npz; done
 same 1.npz 2.npz && same 1.npz 5.npz && HONE_THREADS=1 run-dev --seed 3 t2.so -o alone.npz && same 1.npz alone.npz
 ok $? "the numbers of one thread, bit for bit"

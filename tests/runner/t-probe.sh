@@ -10,6 +10,8 @@ ok $? "and keeps a line for the machine"
 echo 'cpu=other;features=;rates=l2:1' >>data/rates
 run-dev --probe --seconds 0.2 --json >json 2>err && [ "$(wc -l <data/rates)" = 2 ] && grep -q '^cpu=other' data/rates
 ok $? "again: its line is another, those of others stay"
+[ "$(nproc)" = 1 ] || grep -q '^shared .* GB/s' out
+ok $? "of what another core wrote, too"
 grep -q '"rates":{"l2":[0-9.e+]*,"memory":' json
 ok $? "as JSON, in operations and bytes a second"
 if grep -q ' avx2 ' /proc/cpuinfo; then
