@@ -196,7 +196,7 @@ static int64_t size_at(const struct group *g, int point, int k)
 	static const int64_t prime[] = {17,  19,  23,  29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101,
 					103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199};
 	_Static_assert(sizeof prime / sizeof *prime >= POINTS * LOOP_PARAMS_MAX, "a prime for each");
-	enum { ROWS = 120, LENGTH = 320, IMAGES = 2 };
+	enum { ROWS = 120, LENGTH = 320, IMAGES = 2 }; /* more than a tile has rows, or vectors; such have many divisors */
 	int64_t lo, hi, step = values_of(g, k, &lo, &hi), unit = step;
 	bool images = counts_images(g, g->symbol[k]);
 

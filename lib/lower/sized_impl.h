@@ -8,7 +8,7 @@
 bool sized_agrees(struct module *m, const struct lowered *q, const struct lowered *p, bool own);
 /* Puts into each of n sizes what branches in them are wherever all sizes of a result are 1 or more (sized_branch.c). */
 void sized_settle(struct polys *P, int n, poly *e, int nresult, const dim *result);
-/* Where the symbol occurs in n sizes in one branch alone, min(symbol, 150), they are made sizes of the symbol in the branch's place.
+/* Where the symbol occurs in n sizes in one branch alone, as min(symbol, a number), they are made sizes of the symbol in the branch's place.
  * Returns the branch; POLY_UNKNOWN: nothing was done. */
 poly sized_stand(struct polys *P, int n, poly *const *e, poly_var symbol);
 /* The least value of a symbol with which e can be 1 or more, as far as intervals tell. */

@@ -5,6 +5,8 @@
 #include "sched/template.h"
 #include "loop/instr.h"
 
+/* Where codes are read they are widened for each row, in a panel once for all rows, at build time never again. From how many rows a way pays
+ * depends on how fast a machine multiplies and how fast it reads memory. These two were timed on one; no rate says them yet. */
 enum widening schedule_widens(int64_t rows)
 {
 	enum { ROWS_WHERE_READ = 8, ROWS_IN_PANELS = 64 };
@@ -12,7 +14,7 @@ enum widening schedule_widens(int64_t rows)
 	return rows <= ROWS_WHERE_READ ? WIDEN_WHERE_READ : rows <= ROWS_IN_PANELS ? WIDEN_PANEL : WIDEN_AT_BUILD;
 }
 
-/* Digits are made once a row, in about the time that they save in so many columns. */
+/* Digits are made once a row, in about the time that they save in so many columns: both are vector operations on what is in registers. */
 bool schedule_digits_pay(int64_t columns)
 {
 	enum { COLUMNS = 64 };

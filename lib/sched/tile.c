@@ -120,7 +120,7 @@ static bool lay_out_packed(struct schedule *r, const struct tile *q, stage_id s,
 /* Widens a panel where an iteration of that loop begins: several rows at a time, which may share words. */
 static void widen_panel(struct schedule *r, const struct tile *q, const char *where)
 {
-	enum { ROWS = 8 };
+	enum { ROWS = 8 }; /* that may share a word: eight codes of 4 bits */
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, q->widened)->name), *v = axis_loop(r, q->widened, q->widened_dim, "");
 

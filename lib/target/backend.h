@@ -69,6 +69,8 @@ struct backend {
 	const struct level *level;     /* ends with no name */
 	/* Does this process run on one? Then t has its features and ports. NULL: no. */
 	bool (*detect)(struct target *t);
+	/* What follows from this machine's measured rates, where detect does not say it. NULL: nothing. */
+	void (*measured)(struct target *t);
 	/* What follows from the features: vectors, registers, multiply-adds a cycle. */
 	void (*derive)(struct target *t);
 	struct backend_process process; /* where detect says yes */

@@ -136,6 +136,8 @@ const struct target *target_host(void)
 	host.cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 	known = true;
 	rates_read(&host);
+	if (backend_here()->measured)
+		backend_here()->measured(&host);
 	pass_for_named(getenv("HONE_TARGET"));
 	return &host;
 }

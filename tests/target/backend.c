@@ -84,6 +84,19 @@ static void rates_of_rows(void)
 	ok(!target_find(row, &t), "a rate that is no number");
 }
 
+static void ports_of_rates(void)
+{
+	struct target t;
+	char row[160];
+
+	for (int wide = 118; wide <= 236; wide += 118) {
+		snprintf(row, sizeof row, "cpu=x;features=fma,avx2,avx512;%s;rates=fma256:118,fma512:%d", caches, wide);
+		ok(target_find(row, &t) && !t.fma512 && t.fma_ports == 2, "a row says itself how many ports there are");
+		t.of->measured(&t);
+		ok(t.fma512 == (wide == 118) && t.fma_ports == (wide == 118 ? 1 : 2), "of this machine its rates do");
+	}
+}
+
 static const char *written(const struct target *t, const char *text)
 {
 	char *out;
@@ -175,6 +188,7 @@ int main(void)
 	rows_of_others();
 	flags_of_features();
 	rates_of_rows();
+	ports_of_rates();
 	sections();
 	ok(!instr_find(&(struct target){.of = &backend_generic}, "vpdpbusd") && instr_find(NULL, "vpdpbusd") &&
 		   !instr_find(NULL, "no such"),

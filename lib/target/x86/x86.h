@@ -15,6 +15,7 @@ enum x86_feature {
 };
 
 bool x86_detect(struct target *t);
+void x86_measured(struct target *t);
 extern const struct text_section x86_text[], x86_typed_text[];
 extern const struct instr x86_instr[];
 /* Independent multiply-adds, about n steps: the number of FLOP, 0 where this machine has none of such vectors. */
