@@ -220,7 +220,7 @@ static const char *group_norm(struct lower *L) { return norm_channels(L, attr_i(
  * constant ones are computed when the model is built. */
 static const char *batch_norm(struct lower *L)
 {
-	int64_t c = low_rank(L, 0) > 1 ? L->shape[0][1] : 1;
+	int64_t c = L->shape[1][0]; /* theirs: what is made of constants is made when it is built, however many channels x has then */
 	poly x[LOOP_RANK_MAX], at;
 
 	if (attr_i(L->n, "training_mode"))

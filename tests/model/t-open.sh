@@ -312,4 +312,14 @@ for s in n=1,h=1 n=3,h=5; do
 	run-dev copies.so --set $s -o y.npz && run-ref copies.g --set $s -o r.npz && run-cmp y.npz r.npz >out
 	ok $? "it computes the same, $s" || cat out
 done
+
+# Channels that a constant has a number of, and the file leaves open.
+printf '%s\n' 'hone-text 1' 'module ir=8 opset=20' 'symbol c 1 inf' 'symbol n 1 inf' 'const s = f32[3] [1, 2, 3]' 'const b = f32[3] [4, 5, 6]' \
+	'graph main {' '  input x: f32[n,c,4]' '  y = BatchNormalization(x, @s, @b, @b, @s) {epsilon=1e-5}' '  output y = y' '}' >channels.txt
+ge-load channels.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q -o channels.g && ge-emit -q channels.g -o channels
+ok $? "a normalisation of channels that are open"
+run-dev channels.so --set n=2,c=3 -o y.npz && run-ref channels.g --set n=2,c=3 -o r.npz && run-cmp y.npz r.npz >out
+ok $? "it computes the same, c=3" || cat out
+run-dev channels.so --set n=2,c=5 -o y.npz 2>err
+is "$? $(cat err)" '65 run-dev: channels.so: step y: operand 1 has 3 elements for 5 channels' 'c=5 is refused'
 done_testing

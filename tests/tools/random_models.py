@@ -2,8 +2,9 @@
 """Random models through the whole pipeline, against ONNX Runtime.
 
 For every seed: the passes of hone build, the numbers of the planned graph by run-ref and of the library by run-dev, and
-those of the graph whose sizes stay free, also at other sizes. On a difference run-ref follows every pass, which names the
-one to blame, and the model is cut down to the nodes that matter. The tools are found in PATH.
+those of the graph whose sizes stay free, also at other sizes; with --open those of the library that is built so, in place
+of the other. On a difference run-ref follows every pass, which names the one to blame, and the model is cut down to the
+nodes that matter. The tools are found in PATH.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from random_graphs import Graph, run
 
 FRONT = ["ge-import -q", "ge-shape -q", "ge-fold -q", "ge-simplify -q --prove", "ge-deadedge -q", "ge-cse -q", "ge-dedup -q", "ge-prune -q", "ge-integer -q", "ge-fuse -q", "ge-layout -q", "ge-plan -q"]
 TOLERANCE = 1e-4
+RUNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "open_runs.py")
 
 
 def difference(y, r):
@@ -107,24 +109,62 @@ class Case:
         self.sh(" | ".join(self.passes("")[:9]) + " -o free.g")
         self.sh("run-ref -q free.g -i in.npz -o free.npz")
         self.compare("run-ref, sizes free", "free.npz", self.want)
-        other = {s: max(1, n + int(rng.integers(-1, 3))) for s, n in self.symbols.items()}
-        feeds = {}
-        for i in self.model.graph.input:
-            dims = [other[d.dim_param] if d.dim_param else d.dim_value for d in i.type.tensor_type.shape.dim]
-            old = self.feeds[i.name]
-            feeds[i.name] = rng.standard_normal(dims).astype(old.dtype) if old.dtype.kind == "f" else rng.integers(0, 4, dims).astype(old.dtype)
+        feeds = self.resized({s: max(1, n + int(rng.integers(-1, 3))) for s, n in self.symbols.items()}, rng)
         try:
             want = run(self.model, feeds)
         except Exception:
             return
         self.put("other.npz", feeds)
-        try:  # such data may sit on a tie, and ONNX Runtime takes empty operands of any shape: the model itself decides
-            self.sh("run-ref -q model.onnx -i other.npz -o other-ref.npz")
-            self.compare("run-ref", "other-ref.npz", want)
-        except Failure:
+        if not self.decided("other.npz", want):
             return
         self.sh("run-ref -q free.g -i other.npz -o other-out.npz")
         self.compare("run-ref at other sizes", "other-out.npz", want)
+
+    def resized(self, sizes, rng):
+        """Inputs at other sizes."""
+        feeds = {}
+        for i in self.model.graph.input:
+            dims = [sizes[d.dim_param] if d.dim_param else d.dim_value for d in i.type.tensor_type.shape.dim]
+            old = self.feeds[i.name]
+            feeds[i.name] = rng.standard_normal(dims).astype(old.dtype) if old.dtype.kind == "f" else rng.integers(0, 4, dims).astype(old.dtype)
+        return feeds
+
+    def decided(self, file, want):
+        """Such data may sit on a tie, and ONNX Runtime takes empty operands of any shape: does the model itself give what it gives?"""
+        try:
+            self.sh("run-ref -q model.onnx -i %s -o decided.npz" % file)
+            self.compare("run-ref", "decided.npz", want)
+        except Failure:
+            return False
+        return True
+
+    def opened(self, rng):
+        """The library that is built without --set: in one process at sizes that change from run to run, 1 among them."""
+        if not self.symbols:
+            return
+        self.sh(" | ".join(self.passes("")) + " -o open.g && ge-emit -q -j1 open.g -o open")
+        near = [{s: max(1, n + int(rng.integers(-2, 4))) for s, n in self.symbols.items()} for _ in range(2)]
+        wide = [{s: int(rng.integers(1, 2 * n + 2)) for s, n in self.symbols.items()} for _ in range(2)]
+        mixed = {s: 1 if rng.random() < 0.5 else n for s, n in self.symbols.items()}
+        want = {"at0": self.want}
+        self.put("at0.npz", self.feeds)
+        for sizes in (near[0], dict.fromkeys(self.symbols, 1), wide[0], mixed, near[1], wide[1]):
+            name, feeds = "at%d" % len(want), self.resized(sizes, rng)
+            self.put(name + ".npz", feeds)
+            try:
+                want[name] = run(self.model, feeds)
+            except Exception:
+                want[name] = None  # no model of such sizes: refused or not, it goes on
+        self.sh("'%s' -B '%s' open.so %s" % (sys.executable, RUNS, " ".join(want)))
+        for name in [n for n in want if want[n]]:
+            try:
+                if os.path.exists(self.dir + "/" + name + ".said"):
+                    with open(self.dir + "/" + name + ".said") as f:
+                        raise Failure("the open library refuses", f.read())
+                self.compare("the open library", name + ".out.npz", want[name])
+            except Failure:
+                if name == "at0" or self.decided(name + ".npz", want[name]):
+                    raise
 
     def blame(self, sizes):
         """The first pass after which run-ref gives other numbers."""
@@ -141,6 +181,9 @@ class Case:
 
 def check(case, args, seed):
     case.native()
+    if args.open:
+        case.opened(np.random.default_rng(seed))
+        return
     if args.native:
         case.library()
     case.free(np.random.default_rng(seed))
@@ -204,7 +247,7 @@ def one(seed, args):
             shrink(g, args, seed, dir, e)
         case = Case(dir, onnx.load(dir + "/model.onnx"), *[dict(p) for p in ((np.load(dir + "/in.npz")), {})])
         case.symbols = {d.dim_param: case.feeds[i.name].shape[k] for i in case.model.graph.input for k, d in enumerate(i.type.tensor_type.shape.dim) if d.dim_param}
-        return "failed", "%s\n  blame: %s\n  nodes: %s\n  in %s" % (said, case.blame("" if "free" in said or "other" in said else case.sizes()), " ".join(n.op_type for n in case.model.graph.node), dir)
+        return "failed", "%s\n  blame: %s\n  nodes: %s\n  in %s" % (said, case.blame("" if "free" in said or "other" in said or "open" in said else case.sizes()), " ".join(n.op_type for n in case.model.graph.node), dir)
     shutil.rmtree(dir)
     return "equal", ""
 
@@ -216,6 +259,7 @@ def main():
     a.add_argument("--nodes", type=int, nargs=2, default=(5, 25), metavar=("LEAST", "MOST"))
     a.add_argument("--keep", help="where failing models are left")
     a.add_argument("--no-native", dest="native", action="store_false", help="no compiler: the passes only")
+    a.add_argument("--open", action="store_true", help="libraries of open sizes")
     a.add_argument("--no-shrink", dest="shrink", action="store_false")
     args = a.parse_args()
     args.keep = os.path.abspath(args.keep or tempfile.mkdtemp())

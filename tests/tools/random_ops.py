@@ -281,6 +281,8 @@ def binary(g):
             x = g.add("Add", [g.add("Abs", [x]), g.const(np.float32(0.5))])
         g.add(op, [x, y])
         return
+    if op == "PRelu" and np.broadcast_shapes(g.shape(x), g.shape(y)) != tuple(g.shape(x)):
+        raise Reject  # a slope broadcasts to x alone; ONNX Runtime widens x, too
     ins = [x, y] if op == "PRelu" or g.chance(0.6) else [y, x]
     if op in ("Max", "Min", "Mean", "Sum") and g.chance(0.3):
         ins.append(second(g, x))
