@@ -172,6 +172,8 @@ poly placed(struct emit *e, buf_id b, poly offset);         /* relative to where
 const char *element(struct emit *e, buf_id b, poly offset); /* "c0[...]" or a register's name */
 const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, const char *b, const char *c);
 const char *scalar_load(struct emit *e, buf_id b, poly offset); /* as a value */
+/* x, a float, as it is stored in b, of bf16: as bits in memory; in a register as a float that is rounded. */
+const char *bf16_element(struct emit *e, buf_id b, const char *x);
 const char *scalar(struct emit *e, ex_id ex);
 const char *scalar_read(struct emit *e, ex_id ex, poly at); /* of an EX_READ whose offset is at */
 const char *cast_text(struct emit *e, enum dtype to, enum dtype from, const char *a);

@@ -173,5 +173,5 @@ void reg_declare(struct emit *e, buf_id b)
 		s = declare(e, s, type, halves ? text(e, "%s = {}", name) : name, i + 1 == r->run.n);
 	}
 	for (size_t i = 0; i < r->one.n; i++)
-		s = declare(e, s, ctype(lbuf(e->p, b)->dtype), reg_name(e, b, r->one.a[i]), i + 1 == r->one.n);
+		s = declare(e, s, vtype(lbuf(e->p, b)->dtype), reg_name(e, b, r->one.a[i]), i + 1 == r->one.n);
 }

@@ -170,7 +170,12 @@ const char *scalar_load(struct emit *e, buf_id b, poly offset)
 {
 	const char *s = element(e, b, offset);
 
-	return lbuf(e->p, b)->dtype == DT_BF16 ? text(e, "bf16_get(%s)", s) : s;
+	return lbuf(e->p, b)->dtype == DT_BF16 && lbuf(e->p, b)->scope != SCOPE_REGISTER ? text(e, "bf16_get(%s)", s) : s;
+}
+
+const char *bf16_element(struct emit *e, buf_id b, const char *x)
+{
+	return lbuf(e->p, b)->scope == SCOPE_REGISTER ? text(e, "bf16_get(bf16_put(%s))", bare(e, x)) : text(e, "bf16_put(%s)", bare(e, x));
 }
 
 /* ---- tables ---- */
@@ -462,7 +467,7 @@ void scalar_block(struct emit *e)
 					    t, old, value, "");
 	}
 	if (bf16)
-		value = text(e, "bf16_put(%s)", value);
+		value = bf16_element(e, out, value);
 	body_lines(e);
 	line(e, "%s %s %s;", to, op ? op : "=", bare(e, value));
 }

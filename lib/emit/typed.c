@@ -26,9 +26,6 @@ const char *memory_suffix(enum dtype t)
 	}
 }
 
-/* An element of bf16 alone is stored as bits, a vector of them as floats. */
-bool lanes_fit_register(struct emit *e, buf_id b) { return lbuf(e->p, b)->dtype != DT_BF16; }
-
 const char *lanes_zero(enum dtype t) { return math_lanes(t) == LANE_FLOAT ? "vset(0.0f)" : "viset(0)"; }
 
 const char *to_lanes(struct emit *e, struct vx x, enum dtype t)

@@ -45,8 +45,6 @@ bool block_lanes(struct emit *e, struct lanes *m);
 /* ---- vector.c, vector_load.c ---- */
 struct vx vx(struct emit *e, ex_id ex, const struct lanes *m);
 struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m);
-/* Can a vector be elements of b, a buffer in registers? */
-bool lanes_fit_register(struct emit *e, buf_id b);
 const char *to_vec(struct emit *e, struct vx x);
 const char *to_mask(struct emit *e, struct vx x);
 struct vx vx_index(struct emit *e, ex_id ex, enum dtype as);

@@ -114,8 +114,6 @@ static const char *apart(struct emit *e, buf_id b, poly off, const struct lanes 
 /* The name of the vector variable that holds the lanes from `at` on; NULL: there is none. */
 static const char *register_lanes(struct emit *e, buf_id b, int64_t at, const struct lanes *m)
 {
-	if (!lanes_fit_register(e, b))
-		return NULL;
 	reg_touch(e, b, at, m->n, m->mask, m->nopen);
 	const struct reg_run *run = e->dry ? NULL : reg_run(e, b, at);
 	int half;

@@ -43,10 +43,10 @@ static const char *combined(struct emit *e, enum combiner c, enum dtype t, const
 	}
 }
 
-/* x as an element of type t. */
-static const char *as_element(struct emit *e, enum dtype t, const char *x)
+/* x as an element of b, which is of type t. */
+static const char *as_element(struct emit *e, buf_id b, enum dtype t, const char *x)
 {
-	return t == DT_BF16 ? text(e, "bf16_put(%s)", x) : dtype_is_int(t) && dtype_size(t) < 4 ? text(e, "(%s)(%s)", ctype(t), x) : x;
+	return t == DT_BF16 ? bf16_element(e, b, x) : dtype_is_int(t) && dtype_size(t) < 4 ? text(e, "(%s)(%s)", ctype(t), x) : x;
 }
 
 /* A reduce loop as a vector loop: all lanes are combined into one element. */
@@ -59,10 +59,11 @@ static bool horizontal(struct emit *e, buf_id out, poly off, enum combiner c, en
 		if (x.kind != VX_SCALAR)
 			return false;
 		body_lines(e);
-		line(e, "%s = %s;", to, as_element(e, t, x.s));
+		line(e, "%s = %s;", to, as_element(e, out, t, x.s));
 		return true;
 	}
-	if (t == DT_F16 || t == DT_BF16)
+	bool sum = c == COMB_SUM || c == COMB_PROD;
+	if (sum && (t == DT_F16 || t == DT_BF16))
 		return false; /* each sum is rounded */
 	const char *v = to_lanes(e, x, t), *i = math_lanes(t) == LANE_FLOAT ? "" : "i";
 	struct ex none = identity_const(c, t);
@@ -70,10 +71,13 @@ static bool horizontal(struct emit *e, buf_id out, poly off, enum combiner c, en
 		v = select_text(e, t, m->s, v, text(e, "v%sset(%s)", i, const_text(e, t, none.c, none.ic)));
 	v = text(e, "v%sh%s(%s)", i, name[c], v);
 	body_lines(e);
-	if (c != COMB_SUM && c != COMB_PROD)
+	if (t == DT_F16 || t == DT_BF16)
+		line(e, "%s = %s;", to,
+		     as_element(e, out, t, scalar_call(e, c == COMB_MAX ? FN_MAX : FN_MIN, t, scalar_load(e, out, off), v, "")));
+	else if (!sum)
 		line(e, "%s = %s_%s(%s, %s);", to, name[c], dtype_name(t), to, v);
 	else if (dtype_size(t) < 4)
-		line(e, "%s = %s;", to, as_element(e, t, text(e, "%s %c %s", to, c == COMB_SUM ? '+' : '*', v)));
+		line(e, "%s = %s;", to, as_element(e, out, t, text(e, "%s %c %s", to, c == COMB_SUM ? '+' : '*', v)));
 	else
 		line(e, "%s %s %s;", to, c == COMB_SUM ? "+=" : "*=", v);
 	return true;
@@ -81,8 +85,6 @@ static bool horizontal(struct emit *e, buf_id out, poly off, enum combiner c, en
 
 static bool to_register(struct emit *e, buf_id out, int64_t at, enum combiner c, enum dtype t, struct vx x, const struct lanes *m)
 {
-	if (!lanes_fit_register(e, out))
-		return false;
 	reg_touch(e, out, at, m->n, m->mask, m->nopen);
 	const struct reg_run *run = e->dry ? NULL : reg_run(e, out, at);
 	int half;

@@ -7,6 +7,7 @@
 #include "lower/winograd.h"
 #include "loop/instr.h"
 #include "sched/fitted.h"
+#include "target/backend.h"
 #include "target/target.h"
 
 /* The input as the taps see it: with padding a copy of that size, and the offset of tap 0 in it. */
@@ -14,6 +15,9 @@ struct padded {
 	buf_id buf;
 	int64_t offset[SPATIAL_MAX]; /* tap k of output i reads at i*stride + k*dilation - offset */
 };
+
+/* Channels are copied so that those of a group, with zeros, are whole steps of an instruction that sums products in 16 bits. */
+#define ALGO_SPREAD "spread"
 
 static bool of_codes(struct lower *L) { return L->n->op == OP_ConvInteger; }
 
@@ -61,6 +65,17 @@ static ex_id padded_code(struct lower *L, enum dtype t, int rank, int64_t per, p
 	return ex_guard(L->p, 1, &inside, e, none);
 }
 
+/* Element `at` of x, of numbers, as type t: 0 in the padding and where x has no such channel. */
+static ex_id padded_number(struct lower *L, enum dtype t, int64_t per, poly *at)
+{
+	poly inside;
+
+	if (per == L->shape[1][1])
+		return ex_cast(L->p, t, low_read_fill(L, 0, at, 0));
+	at[1] = own_channel(L, per, at[1], &inside);
+	return ex_guard(L->p, 1, &inside, ex_cast(L->p, t, low_read_fill(L, 0, at, 0)), ex_const(L->p, t, 0));
+}
+
 /* Data movement, but for codes that become another type t. All of the box that is read is there, so the convolution itself has no
  * borders. per: channels of a group in the copy. */
 static struct padded pad_input(struct lower *L, const struct window *w, enum dtype t, int64_t per)
@@ -89,7 +104,7 @@ static struct padded pad_input(struct lower *L, const struct window *w, enum dty
 		at[2 + i] = poly_addc(L->p->P, at[2 + i], -w->begin[i]);
 		q.offset[i] = 0;
 	}
-	stage_body(L->p, s, COMB_NONE, of_codes(L) ? padded_code(L, t, rank, per, at) : ex_cast(L->p, t, low_read_fill(L, 0, at, 0)));
+	stage_body(L->p, s, COMB_NONE, of_codes(L) ? padded_code(L, t, rank, per, at) : padded_number(L, t, per, at));
 	q.buf = lstage(L->p, s)->out;
 	return q;
 }
@@ -110,7 +125,8 @@ static void add_bias(struct lower *L, stage_id conv)
 
 /* ---- Winograd ---- */
 
-static const char *const conv_algos[] = {"winograd2", "winograd4", ALGO_WIDE, "winograd2_lines", "winograd4_lines", ALGO_HALVES, NULL};
+static const char *const conv_algos[] = {"winograd2",       "winograd4", ALGO_WIDE,   "winograd2_lines",
+					 "winograd4_lines", ALGO_HALVES, ALGO_SPREAD, NULL};
 
 static bool of_lines(const char *algo) { return !strcmp(winograd_of_lines(algo), algo); }
 
@@ -141,10 +157,21 @@ static bool points_fit(struct lower *L)
 	return halves_fit_points(L, L->shape[1][1]);
 }
 
+/* Channels of a group in whole steps of the instruction; as many as there are if there is none. */
+static int64_t spread_channels(struct lower *L)
+{
+	double speed;
+	int64_t step = wide_step(L, &speed), per = L->shape[1][1];
+
+	return step ? (per + step - 1) / step * step : per;
+}
+
 static bool algo_fits(struct lower *L, const char *algo)
 {
 	if (!strcmp(algo, ALGO_HALVES))
 		return points_fit(L);
+	if (!strcmp(algo, ALGO_SPREAD))
+		return L->shape[1][1] > 1 && spread_channels(L) > L->shape[1][1];
 	return strcmp(algo, ALGO_WIDE) ? winograd_fits(L, algo) : wide_fits(L, algo);
 }
 
@@ -157,19 +184,14 @@ static double products_of(struct lower *L)
 	return n;
 }
 
-/* Cycles of so many products of all channels, each of so many rows. */
-static double product_cycles(struct lower *L, bool transformed, double products, double rows)
+/* Cycles of so many products of all channels, each of so many rows, of weights of type t, speed times as fast as multiply-adds of f32. */
+static double product_cycles(struct lower *L, bool transformed, double products, double rows, enum dtype t, double speed)
 {
-	struct target t = target_filled(L->p->target);
+	struct target m = target_filled(L->p->target);
 	double weights = products * (double)L->shape[1][0] * (double)L->shape[1][1];
 
-	return fit_product_cycles(&t, transformed, weights * rows) + fit_constant_cycles(L->p->target, 4 * weights);
-}
-
-static double direct_cycles(struct lower *L)
-{
-	const int64_t *out = L->out_shape[0];
-	return product_cycles(L, false, 9, (double)(out[0] * out[2] * out[3]));
+	return fit_product_cycles(&m, transformed, weights * rows / speed) +
+	       fit_constant_cycles(L->p->target, (double)dtype_size(t) * weights);
 }
 
 /* A transform takes some n^3 cycles a vector of channels, n points a side of a tile. */
@@ -182,21 +204,45 @@ static double winograd_cycles(struct lower *L, int m)
 	double vectors = (double)((L->shape[1][0] + lanes - 1) / lanes + (L->shape[1][1] + lanes - 1) / lanes);
 	double transform = fit_transform_cycles(&t, (double)(n * n * n));
 
-	return product_cycles(L, true, (double)(n * n), (double)tiles) + transform * (double)tiles * vectors;
+	return product_cycles(L, true, (double)(n * n), (double)tiles, DT_F32, 1) + transform * (double)tiles * vectors;
+}
+
+/* Is one channel a group widened where it is read? Many taps of a tile share what they read. */
+static bool widens_taps(struct lower *L)
+{
+	return L->shape[1][1] == 1 && (low_dtype(L, 0) != DT_F16 || target_widens_f16(L->p->target ? L->p->target : target_host()));
+}
+
+/* The best one without transforms. *speed: of its products, of multiply-adds of f32. */
+static const char *direct_best(struct lower *L, double *speed)
+{
+	int64_t per = L->shape[1][1], spread = spread_channels(L);
+
+	if (points_fit(L)) {
+		*speed = halves_speed(L);
+		return ALGO_HALVES;
+	}
+	if (wide_step(L, speed) && per > 1 && *speed * (double)per > (double)spread) {
+		*speed *= (double)per / (double)spread;
+		return spread > per ? ALGO_SPREAD : ALGO_USUAL;
+	}
+	*speed = 1;
+	return !widens_taps(L) && wide_pays(L, products_of(L), per) ? ALGO_WIDE : ALGO_USUAL;
 }
 
 /* Winograd's where it is faster by a margin: it takes more memory, and rounds more. */
 static const char *conv_best(struct lower *L)
 {
-	double best = fitted.transform_margin * direct_cycles(L);
+	const int64_t *out = L->out_shape[0];
+	double speed;
+	const char *algo = direct_best(L, &speed);
 
-	if (points_fit(L))
-		return ALGO_HALVES;
-	if (wide_fits(L, ALGO_WIDE) && !wide_pays(L, products_of(L)))
-		return ALGO_USUAL;
-	const char *algo = wide_fits(L, ALGO_WIDE) ? ALGO_WIDE : ALGO_USUAL;
+	if (!winograd_fits(L, conv_algos[0]) || !low_const(L, 1))
+		return algo;
+	double direct = product_cycles(L, false, 9, (double)(out[0] * out[2] * out[3]), speed > 1 ? low_dtype(L, 1) : DT_F32, speed);
+	double best = fitted.transform_margin * direct;
 	for (int i = 0; strcmp(conv_algos[i], ALGO_WIDE); i++)
-		if (winograd_fits(L, conv_algos[i]) && low_const(L, 1) && winograd_cycles(L, winograd_tile(conv_algos[i])) < best) {
+		if (winograd_cycles(L, winograd_tile(conv_algos[i])) < best) {
 			best = winograd_cycles(L, winograd_tile(conv_algos[i]));
 			algo = conv_algos[i];
 		}
@@ -244,6 +290,21 @@ static void conv_body(struct lower *L, stage_id s, ex_id body)
 	stage_body(L->p, s, lstage(L->p, s)->naxes > lstage(L->p, s)->nspatial ? COMB_SUM : COMB_NONE, body);
 }
 
+/* The weights with zeros behind the channels of a group. */
+static buf_id spread_weights(struct lower *L, int64_t per)
+{
+	int rank = low_rank(L, 1);
+	int64_t shape[LOOP_RANK_MAX];
+	poly at[LOOP_RANK_MAX];
+
+	memcpy(shape, L->shape[1], sizeof shape);
+	shape[1] = per;
+	stage_id s = low_stage(L, "spread", low_dtype(L, 1), rank, shape, low_axes(L, rank));
+	low_index(L, s, at);
+	stage_body(L->p, s, COMB_NONE, low_read_fill(L, 1, at, 0));
+	return lstage(L->p, s)->out;
+}
+
 /* An operand's element in the product of element `index` of the result and channel k, the weight first: for halves_sums. */
 static ex_id point_factor(struct lower *L, uint32_t i, const poly *index, poly k, const void *arg)
 {
@@ -267,19 +328,20 @@ static const char *conv(struct lower *L)
 	if (why)
 		return why;
 	const char *algo = low_algo(L);
-	bool wide = !strcmp(algo, ALGO_WIDE);
+	bool wide = !strcmp(algo, ALGO_WIDE), spread = !strcmp(algo, ALGO_SPREAD);
 	if (!strcmp(algo, ALGO_HALVES)) {
 		add_bias(L, halves_sums(L, "conv", L->shape[1][1], point_factor, NULL));
 		return NULL;
 	}
-	if (strcmp(algo, ALGO_USUAL) && !wide)
+	if (strcmp(algo, ALGO_USUAL) && !wide && !spread)
 		return winograd(L, &w, algo);
-	struct padded q = pad_input(L, &w, wide ? DT_F32 : low_dtype(L, 0), L->shape[1][1]);
-	buf_id weights = wide ? wide_weights(L, products_of(L)) : 0;
+	int64_t per = spread ? spread_channels(L) : L->shape[1][1];
+	struct padded q = pad_input(L, &w, wide ? DT_F32 : low_dtype(L, 0), per);
+	buf_id weights = wide ? wide_weights(L, products_of(L)) : spread ? spread_weights(L, per) : 0;
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
-	conv_index(L, &w, &q, s, index, group_of(L, index[1]), L->shape[1][1], x, f);
-	ex_id weight = weights ? ex_read(L->p, weights, w.n + 2, f) : low_read_wide(L, 1, f);
+	conv_index(L, &w, &q, s, index, group_of(L, index[1]), per, x, f);
+	ex_id weight = weights ? low_wide(L, ex_read(L->p, weights, w.n + 2, f)) : low_read_wide(L, 1, f);
 	conv_body(L, s, low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, q.buf, w.n + 2, x)), weight));
 	add_bias(L, s);
 	return NULL;

@@ -2,6 +2,7 @@
 #include "lower/halves.h"
 #include <string.h>
 #include "loop/instr.h"
+#include "target/rate.h"
 #include "target/target.h"
 
 /* Products of a short sum: the most bounds the error of adding in f16; with fewer than the least, adding in f32 takes too much of the time. */
@@ -40,6 +41,13 @@ bool halves_fit_points(struct lower *L, int64_t products)
 	int64_t lanes = lanes_for(L, products), row = lanes ? L->out_shape[0][low_out_rank(L, 0) - 1] : 0;
 
 	return row && row % lanes == 0;
+}
+
+double halves_speed(struct lower *L)
+{
+	const struct target *t = L->p->target ? L->p->target : target_host();
+
+	return target_rate(t, instr_row(instr_halves(t))->name) / target_fma_rate(t);
 }
 
 stage_id halves_sums(struct lower *L, const char *name, int64_t products,

@@ -92,7 +92,7 @@ static const char *product_best(struct lower *L)
 {
 	if (halves_fit(L, summed_up(L)))
 		return ALGO_HALVES;
-	return wide_pays(L, products_of(L)) ? ALGO_WIDE : digits(L, packed_digits_pay) ? ALGO_DIGITS : ALGO_USUAL;
+	return wide_pays(L, products_of(L), summed_up(L)) ? ALGO_WIDE : digits(L, packed_digits_pay) ? ALGO_DIGITS : ALGO_USUAL;
 }
 
 /* Operands of a product as the algorithm has them. */

@@ -2,18 +2,29 @@
 #include "lower/wide.h"
 #include "loop/instr.h"
 #include "sched/fitted.h"
+#include "target/rate.h"
 #include "target/target.h"
 
 static bool is_half(enum dtype t) { return t == DT_F16 || t == DT_BF16; }
 
 bool wide_fits(struct lower *L, const char *algo) { return is_half(low_dtype(L, 0)) && low_dtype(L, 1) == low_dtype(L, 0); }
 
-bool wide_pays(struct lower *L, double products)
+int64_t wide_step(struct lower *L, double *speed)
 {
 	const struct target *t = L->p->target ? L->p->target : target_host();
+	int row = is_half(low_dtype(L, 0)) ? instr_dot(t, low_dtype(L, 0), low_dtype(L, 1), false) : 0;
 
-	return wide_fits(L, ALGO_WIDE) && !instr_dot(t, low_dtype(L, 0), low_dtype(L, 1), false) &&
-	       products > fitted.inline_once * (double)low_count(L, 0) && products > fitted.inline_once * (double)low_count(L, 1);
+	*speed = row && instr_row(row)->measured ? target_rate(t, instr_row(row)->name) / target_fma_rate(t) : 1;
+	return row ? instr_row(row)->extent[1] : 0;
+}
+
+bool wide_pays(struct lower *L, double products, int64_t line)
+{
+	double speed;
+	int64_t step = wide_step(L, &speed);
+
+	return wide_fits(L, ALGO_WIDE) && !(step && line % step == 0) && products > fitted.inline_once * (double)low_count(L, 0) &&
+	       products > fitted.inline_once * (double)low_count(L, 1);
 }
 
 /* A vector of elements is widened by two operations, for as many rows at a time as there are registers. */

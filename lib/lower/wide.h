@@ -9,8 +9,12 @@
 
 /* The algorithm fits: both operands are f16, or bf16. */
 bool wide_fits(struct lower *L, const char *algo);
-/* It is usual: no instruction sums such products, and each element of both operands is in more than one product. */
-bool wide_pays(struct lower *L, double products);
+/* Products that an instruction of the target adds at a time to a sum in f32; 0: no instruction does, or it was not measured to be faster
+ * than multiply-adds. *speed: how many times as fast. */
+int64_t wide_step(struct lower *L, double *speed);
+/* It is usual: no instruction sums such products, which come in lines of so many, and each element of both operands is in more than
+ * one product. */
+bool wide_pays(struct lower *L, double products, int64_t line);
 /* Operand i as f32: its own buffer, or that of a stage. */
 buf_id wide_buf(struct lower *L, uint32_t i);
 /* The same of the second operand, whose elements come in vectors; 0: they are read as they are, for that takes less time than twice the

@@ -26,9 +26,14 @@ static int row_for(struct loop_prog *p, ex_id a, ex_id b, bool each)
 	return instr_dot(p->target ? p->target : target_host(), lex(p, a)->dtype, lex(p, b)->dtype, each);
 }
 
-static bool has_row(struct loop_prog *p, const ex_id read[2])
+/* Is there an instruction for sum s of products of what is read, whole groups along its first reduction? */
+static bool has_row(struct loop_prog *p, stage_id s, const ex_id read[2])
 {
-	return row_for(p, read[0], read[1], false) || row_for(p, read[1], read[0], false);
+	const struct stage *t = lstage(p, s);
+	int row = row_for(p, read[0], read[1], false);
+
+	row = row ? row : row_for(p, read[1], read[0], false);
+	return row && t->naxes > t->nspatial && t->axis[t->nspatial].extent % instr_row(row)->extent[1] == 0;
 }
 
 /* Does read of s's result walk along its reduce axis k where the copy s does not read neighbours? */
@@ -60,7 +65,7 @@ bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader)
 	const struct stage *t = lstage(p, reader);
 	ex_id read[2];
 
-	if (!sums_products(p, reader, read) || !has_row(p, read))
+	if (!sums_products(p, reader, read) || !has_row(p, reader, read))
 		return false;
 	bool as_it_lies = copies_box(p, s);
 	for (int i = 0; i < 2 && as_it_lies && t->naxes > t->nspatial; i++)
@@ -72,7 +77,7 @@ bool is_dot(struct loop_prog *p, stage_id s)
 {
 	ex_id read[2];
 
-	return sums_products(p, s, read) && has_row(p, read);
+	return sums_products(p, s, read) && has_row(p, s, read);
 }
 
 /* The sum's factors: a stands still along the vectors, or (*each) both move. */
@@ -114,6 +119,24 @@ static int held_by(struct loop_prog *p, stage_id s)
 	return n;
 }
 
+/* A copy that the kernel makes in the order of its axes is made so that what read walks along k in lies side by side. */
+static void lay_out_copy(struct schedule *r, ex_id read, poly_var k)
+{
+	struct loop_prog *p = r->p;
+	const struct ex x = *lex(p, read);
+	const struct loop_buf *b = lbuf(p, x.buf);
+	stage_id copy = b->scope == SCOPE_SCRATCH && !b->layout.n ? buf_writer(p, x.buf) : 0;
+	int64_t step;
+
+	if (!copy || lstage(p, copy)->comb != COMB_NONE || (read_step(p, read, k, &step) && step == 1))
+		return;
+	for (int d = 0; d < x.n; d++)
+		if (poly_uses(p->P, x.index[d], k)) {
+			sched_axis_last(r, sym_str(b->name), copy, d);
+			return;
+		}
+}
+
 void find_dot(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -130,7 +153,10 @@ void find_dot(struct schedule *r, struct tile *q)
 	const struct axis *k = &s->axis[s->nspatial];
 	int64_t group = instr_row(row)->extent[1];
 	bool panels = lbuf(p, lex(p, f.b)->buf)->scope == SCOPE_CONST || (q->row_axis >= 0 && !tile_moves(p, q, f.b, q->row_axis));
-	if (k->extent % group || !read_step(p, f.a, k->var, &step) || step != 1 || !panels)
+	if (k->extent % group || !panels)
+		return;
+	lay_out_copy(r, f.a, k->var);
+	if (!read_step(p, f.a, k->var, &step) || step != 1)
 		return;
 	if (f.each && (!read_step(p, f.a, s->axis[q->vec_axis].var, &step) || step != group))
 		return;

@@ -71,6 +71,7 @@ struct backend {
 	bool (*detect)(struct target *t);
 	/* What follows from this machine's measured rates, where detect does not say it. NULL: nothing. */
 	void (*measured)(struct target *t);
+	unsigned f16; /* features with which vectors of f16 become f32 by an instruction; 0: none do */
 	/* What follows from the features: vectors, registers, multiply-adds a cycle. */
 	void (*derive)(struct target *t);
 	struct backend_process process; /* where detect says yes */
@@ -101,4 +102,6 @@ void target_ints(FILE *f, const struct target *t);
 void target_memory(FILE *f, const struct target *t, const char *type, const char *ctype);
 void target_f16(FILE *f, const struct target *t);
 void target_bf16(FILE *f, const struct target *t);
+/* Are vectors of f16 widened by an instruction, not one element after the other? */
+bool target_widens_f16(const struct target *t);
 #endif

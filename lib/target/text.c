@@ -78,3 +78,10 @@ void target_memory(FILE *f, const struct target *t, const char *type, const char
 void target_f16(FILE *f, const struct target *t) { target_text(f, t, generic_f16); }
 
 void target_bf16(FILE *f, const struct target *t) { target_text(f, t, generic_bf16); }
+
+bool target_widens_f16(const struct target *t)
+{
+	unsigned all = backend_of(t)->f16;
+
+	return all && (t->features & all) == all;
+}

@@ -174,8 +174,18 @@ const char generic_bf16[] =
 	"\tvi u = ((vi)x + 0x7fff + ((vi)x >> 16 & 1)) & (int)0xffff0000;\n"
 	"\treturn vsel(veq(x, x), (vf)u, (vf)viset(0x7fc00000));\n"
 	"}\n"
-	"static inline void vstore_bf16(unsigned short *p, vf x) { vstore_u16(p, (vi)vround_bf16(x) >> 16); }\n"
-	"static inline void vstore_bf16_mask(unsigned short *p, vf x, vm m) { vstore_u16_mask(p, (vi)vround_bf16(x) >> 16, m); }\n";
+	"static inline void vstore_bf16(unsigned short *p, vf x)\n"
+	"{\n"
+	"@{store_bf16\n"
+	"\tvstore_u16(p, (vi)vround_bf16(x) >> 16);\n"
+	"@}\n"
+	"}\n"
+	"static inline void vstore_bf16_mask(unsigned short *p, vf x, vm m)\n"
+	"{\n"
+	"@{store_mask_bf16\n"
+	"\tvstore_u16_mask(p, (vi)vround_bf16(x) >> 16, m);\n"
+	"@}\n"
+	"}\n";
 
 const char generic_f16[] =
 	"static inline vf vload_f16(const _Float16 *p)\n"

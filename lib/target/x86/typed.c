@@ -237,6 +237,13 @@ static const char store_f16_text[] =
 	"#if " V16 "\n" TYPE("short", "32") "\t*(v *)p = __builtin_ia32_vcvtps2ph512_mask(x, 0, (v){}, -1);\n"
 					    "#elif VL == 8 && defined __F16C__\n" TYPE(
 						    "short", "16") "\t*(v *)p = __builtin_ia32_vcvtps2ph256(x, 0);\n#else\n";
+/* An instruction that rounds so; denormals are zero, as they are everywhere in kernels. */
+#define BF16_ROUNDED \
+	"#if " V16 \
+	" && defined __AVX512BF16__\n" TYPE("short", "32") "\tv y;\n" \
+							   "\t__asm__(\"vcvtneps2bf16 %1, %0\" : \"=v\"(y) : \"v\"(x));\n"
+static const char store_bf16_text[] = BF16_ROUNDED "\t*(v *)p = y;\n#else\n";
+static const char store_mask_bf16_text[] = BF16_ROUNDED "\t__builtin_ia32_storedquhi256_mask((void *)p, y, m);\n#else\n";
 static const char round_f16_text[] = "#if (" V16
 				     ") || (VL == 8 && defined __F16C__)\n"
 				     "\t_Float16 y[VL];\n\tvstore_f16(y, x);\n\treturn vload_f16(y);\n#else\n";
@@ -265,6 +272,8 @@ const struct text_section x86_typed_text[] = {
 	{"load_f16", load_f16_text, true},
 	{"store_f16", store_f16_text, true},
 	{"round_f16", round_f16_text, true},
+	{"store_bf16", store_bf16_text, true},
+	{"store_mask_bf16", store_mask_bf16_text, true},
 	{"max_i32", EXTREME("max"), true},
 	{"min_i32", EXTREME("min"), true},
 	{"eq_i32", COMPARE("0"), true},

@@ -66,6 +66,7 @@ const struct backend backend_x86 = {
 	.level = levels,
 	.detect = x86_detect,
 	.measured = x86_measured,
+	.f16 = X86_AVX2,
 	.derive = derive,
 	.process =
 		{
