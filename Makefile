@@ -176,13 +176,14 @@ asan-check:
 	$(MAKE) -C build/asan CI= CC='gcc -fsanitize=address,undefined -static-libubsan' CFLAGS='-O1 -g -fno-omit-frame-pointer' check
 	@! cat build/asan/said.* 2>/dev/null | grep .
 
-# What takes longer than make check has time for: tests/soak, then random models against ONNX Runtime (a python that has it: HONE_PYTHON): make soak SEEDS=1000 FIRST=1.
-# What fails is cut down and left in build/soak.
-SEEDS ?= 1000
-FIRST ?= 1
-soak: all $(UNITS) fuzzed build/bench/runner
-	@tests/run.sh $(notdir $(wildcard tests/soak/*.sh))
-	@PATH=$(CURDIR)/bin:$$PATH $${HONE_PYTHON:-$(PYTHON)} -B tests/tools/random_models.py --first $(FIRST) --seeds $(SEEDS) --keep build/soak
+# What takes longer than make check has time for, many hours: tests/soak, each file says what. With less work: make soak SEEDS=20 CASES=500
+# MUTANTS=100 MODELS=3 RUNS=1000 TRIES=50 KILLS=5. Much of it wants a python that has onnx and onnxruntime (make peers, or HONE_PYTHON).
+soak:
+	@tests/deps.sh $(DEBS)
+	@tests/deps.sh $(TESTDEBS) || echo "without some of them: the tests that want them skip, and say so"
+	@$(MAKE) --no-print-directory -j2 soaked
+soaked: all $(UNITS) fuzzed build/bench/runner $(NETLAB)
+	@PROGRESS=$${PROGRESS:-60} PYTHONUNBUFFERED=1 tests/run.sh $(notdir $(wildcard tests/soak/*.sh))
 
 # ONNX's conformance cases, those of the installed onnx and Debian's: evaluated, after every pass, exported, as libraries, and without
 # the slow path. make conformance CASES='-j 4 topk' has options and words of tests/conformance/conformance.py.
@@ -242,6 +243,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo check checked peers fuzzed asan-check soak conformance bench fuzz install clean
+.PHONY: all deps test-deps demo check checked peers fuzzed asan-check soak soaked conformance bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

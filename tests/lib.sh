@@ -75,6 +75,7 @@ within() {
 	case $1 in *python*) planned=${planned:-$results} ;; esac
 	[ "$planned" = "$results" ] && [ "$results" -gt 0 ] || { status=1; ok 1 "$1: $results results, its plan: ${planned:-none}"; }
 	[ $status = 0 ] || grep -q '^not ok' "$inner.out" || ok 1 "$1 ended with $status"
+	: >"$inner.out"
 	return $status
 }
 

@@ -3,7 +3,8 @@
 # printing TAP lines ("ok - what", "not ok - what", "ok - what # SKIP why") and at its end its plan, "1..N": without, or with another
 # N than there were results, it stopped early, which fails. A line a test says how many seconds it took, and in brackets of how many
 # CPU seconds. Ends with "N passed, N failed, N skipped".
-# run.sh NAME... runs only those. JOBS tests run at a time: as many as there are CPUs, if it does not say.
+# run.sh NAME... runs only those. JOBS tests run at a time: as many as there are CPUs, if it does not say. With PROGRESS=N it says
+# what starts, and every N seconds how far each is.
 cd "$(dirname "$0")/.." || exit 1
 top=$(pwd)
 PATH=$top/bin:$PATH
@@ -28,6 +29,7 @@ one() {
 	TAP_COUNT=$tmp/$t.tap HONE_BLOBS=$tmp/$t.home/blobs XDG_DATA_HOME=$tmp/$t.home/data
 	: >"$TAP_COUNT"
 	mkdir -p "$tmp/$t"
+	[ -z "${PROGRESS-}" ] || { echo "$start" >"$tmp/$t.start"; printf '%s  %s begins\n' "$(date +%H:%M:%S)" "$t"; }
 	case $t in
 	*.sh) (cd "$tmp/$t" && sh "$(ls "$top"/tests/*/"$t")") >"$out" 2>&1 ;;
 	*) (cd "$tmp/$t" && "$top/build/check/$t") >"$out" 2>&1 ;;
@@ -48,7 +50,20 @@ one() {
 	} >"$tmp/$t.said"
 	echo $((p - s)) "$f" "$s" >"$tmp/$t.counts"
 	cat "$tmp/$t.said"
-	rm -rf "${tmp:?}/$t" "$tmp/$t.home" "$out"
+	rm -rf "${tmp:?}/$t" "$tmp/$t.home" "$tmp/$t.start" "$out"
+}
+
+# Of each test that runs: since when, its results so far (those of a program in it, too) and the last line that it said.
+progress() {
+	while sleep "$PROGRESS" >/dev/null 2>&1; do
+		for since in "$tmp"/*.start; do
+			t=$(basename "$since" .start)
+			began=$(cat "$since" 2>/dev/null) || continue
+			cat "$tmp/$t.out" "$tmp/$t.tap.in.out" 2>/dev/null | awk -v when="$(date +%H:%M:%S)" -v t="$t" -v took=$(($(date +%s) - began)) '
+				/^(not )?ok/ { n++ } /^not ok/ { bad++ } NF { last = $0 }
+				END { printf "%s  %s: %d s, %d passed, %d failed so far%.100s\n", when, t, took, n - bad, bad, last ? ": " last : "" }'
+		done
+	done
 }
 
 # What times kernels or networks runs when the others are done, by itself: results hang on that there.
@@ -62,12 +77,19 @@ is_alone() {
 mkfifo "$tmp/free"
 exec 3<>"$tmp/free"
 for t in $(seq "${JOBS:-$(nproc)}"); do echo >&3; done
+if [ -n "${PROGRESS-}" ]; then
+	progress 3>&- &
+	watcher=$!
+	trap 'kill $watcher; rm -rf "$tmp"' EXIT
+fi
+running=
 for t; do
 	is_alone "$t" && continue
 	read -r turn <&3
 	(one "$t" 3>&-; echo >&3) &
+	running="$running $!"
 done
-wait
+[ -z "$running" ] || wait $running
 for t; do
 	is_alone "$t" && (one "$t" 3>&-)
 done

@@ -1,5 +1,6 @@
 # What libraries of open sizes ask the C library for: nothing in a second run of the same sizes, nor in one of smaller ones; all of it is freed.
 . "$top/tests/lib.sh"
+export CC=cc # the program is the C library's allocator, which sanitizers would be
 cc -O1 -g -fno-builtin -I"$top/lib" "$top/tests/model/sizes/alloc.c" -o alloc -ldl 2>err
 ok $? "a program that counts" || cat err
 

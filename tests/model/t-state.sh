@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-cc -O1 -I"$top/lib" steps.c -o steps -ldl 2>err
+${CC:-cc} -O1 -I"$top/lib" steps.c -o steps -ldl 2>err
 ok $? "a program that steps"
 
 cat >open.c <<'END'
@@ -312,7 +312,7 @@ int main(int argc, char **argv)
 	return !saved;
 }
 END
-cc -O1 -I"$top/lib" open.c -o open -ldl 2>err
+${CC:-cc} -O1 -I"$top/lib" open.c -o open -ldl 2>err
 ok $? "a program that steps on open sizes"
 
 cat >small.txt <<'END'
@@ -555,7 +555,7 @@ for way in open geared; do
 		[ $way$n = geared3 ] || grep -q ": $((24 * n)) the last, $((24 * n)) the most" err
 		ok $? "$way, batch $n: in place" || cat err
 	done
-	cc -O1 -w -o lies lies.c rows.so -Wl,-rpath,. 2>err && ./lies
+	${CC:-cc} -O1 -w -o lies lies.c rows.so -Wl,-rpath,. 2>err && ./lies
 	ok $? "$way: a state is given to another input" || cat err
 done
 # Branches: one changes the state, one leaves it; a loop is no place for it.

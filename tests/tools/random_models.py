@@ -42,6 +42,15 @@ def difference(y, r):
     return None if off <= TOLERANCE * max(top, 1e-20) else "off by %.3g of %.3g" % (off, top)
 
 
+def preload():
+    """What a python wants before it, that is to load libraries of a compiler with the address sanitizer."""
+    cc = os.environ.get("CC", "")
+    if "fsanitize=address" not in cc:
+        return ""
+    find = [subprocess.run(cc.split() + ["-print-file-name=" + f], capture_output=True, text=True).stdout.strip() for f in ("libasan.so", "libstdc++.so")]
+    return "LD_PRELOAD='%s'" % " ".join(find)
+
+
 class Failure(Exception):
     """kind: what stays the same while a model is cut down."""
 
@@ -155,7 +164,7 @@ class Case:
                 want[name] = run(self.model, feeds)
             except Exception:
                 want[name] = None  # no model of such sizes: refused or not, it goes on
-        self.sh("'%s' -B '%s' open.so %s" % (sys.executable, RUNS, " ".join(want)))
+        self.sh("%s '%s' -B '%s' open.so %s" % (preload(), sys.executable, RUNS, " ".join(want)))
         for name in [n for n in want if want[n]]:
             try:
                 if os.path.exists(self.dir + "/" + name + ".said"):
@@ -272,6 +281,8 @@ def main():
         counts[verdict] = counts.get(verdict, 0) + 1
         if said:
             print("seed %d: %s: %s" % (seed, verdict, said), flush=True)
+        if (seed - args.first) % 10 == 9:
+            print("%d of %d seeds" % (seed - args.first + 1, args.seeds), file=sys.stderr, flush=True)
     print(", ".join("%d %s" % (n, v) for v, n in sorted(counts.items())))
     sys.exit(1 if counts.get("failed") or not counts.get("equal") else 0)
 
