@@ -104,11 +104,30 @@ static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lan
 	return s;
 }
 
-/* Neither contiguous nor broadcast. */
+/* How far apart neighbours among the lanes read, if that is the same for all, such as a size that only a run knows. False: it is not. */
+static bool common_step(struct emit *e, poly off, const struct lanes *m, poly *step)
+{
+	struct polys *P = e->p->P;
+
+	*step = poly_sub(P, lane_at(e, off, 1), lane_at(e, off, 0));
+	for (int l = 2; l < m->n; l++)
+		if (poly_sub(P, lane_at(e, off, l), lane_at(e, off, l - 1)) != *step)
+			return false;
+	return m->n > 1;
+}
+
+/* Neither contiguous nor broadcast, nor a step that is a number. */
 static const char *apart(struct emit *e, buf_id b, poly off, const struct lanes *m)
 {
-	const char *s = shuffled(e, b, off, m);
-	return s ? s : compose(e, b, off, m);
+	const char *s = shuffled(e, b, off, m), *suffix = memory_suffix(lbuf(e->p, b)->dtype);
+	poly step;
+
+	if (s)
+		return s;
+	if (lbuf(e->p, b)->scope == SCOPE_REGISTER || (!m->guard && m->n < e->vl) || !common_step(e, off, m, &step))
+		return compose(e, b, off, m);
+	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, lane_at(e, off, 0))), *by = bare(e, poly_text(e, step));
+	return m->guard ? text(e, "vgather%s_mask(%s, %s, %s)", suffix, from, by, m->s) : text(e, "vgather%s(%s, %s)", suffix, from, by);
 }
 
 /* The name of the vector variable that holds the lanes from `at` on; NULL: there is none. */
