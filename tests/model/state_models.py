@@ -5,6 +5,7 @@ nd.onnx       the same by ScatterND, with attention by products and a mask
 concat.onnx   keys and values so far, as Attention's past and present: they grow
 cache.onnx    keys and values so far, made by Concat along axis 2 and read by products: they grow, for a batch of any size
 keys.onnx     the same, read by Attention
+past.onnx     the same as Attention's past and present, for a batch of any size; causal.onnx: of which each query sees those before it
 shared.onnx   the same, read by products for twice as many heads, behind Unsqueeze and Expand
 window.onnx   the last keys and values: Attention's past and present, of which the oldest row goes"""
 
@@ -60,7 +61,7 @@ class Model:
 
     def save(self, path):
         graph = h.make_graph(self.nodes, "decoder", self.inputs, self.outputs, self.consts)
-        onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 24)], ir_version=10), path)
+        onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 25)], ir_version=10), path)
 
 
 def tensor(m, i, q, k, v, at, count):
@@ -143,6 +144,18 @@ def attention(m, i, q, k, v):
     return m.op("Attention", q, *grown(m, i, q, k, v))
 
 
+def past(m, i, q, k, v, **attrs):
+    names = ["past_key_values.%d.%s" % (i, x) for x in ("key", "value")]
+    y, *present = m.op("Attention", q, k, v, "", *(m.input(n, T.FLOAT, ["batch", HEADS, "past", SIZE]) for n in names), results=3, **attrs)
+    for name, x in zip(names, present):
+        m.output(name.replace("past_key_values", "present"), x, T.FLOAT, ["batch", HEADS, "total", SIZE])
+    return y
+
+
+def causal(m, i, q, k, v):
+    return past(m, i, q, k, v, is_causal=1, left_window_size=40)
+
+
 def shared(m, i, q, k, v):
     def twice(x):
         size = m.op("Shape", x)
@@ -170,5 +183,7 @@ def batched(attend):
 batched(products).save("%s/cache.onnx" % sys.argv[1])
 batched(shared).save("%s/shared.onnx" % sys.argv[1])
 batched(attention).save("%s/keys.onnx" % sys.argv[1])
+batched(past).save("%s/past.onnx" % sys.argv[1])
+batched(causal).save("%s/causal.onnx" % sys.argv[1])
 for f in (tensor, nd, window, concat):
     decoder(f).save("%s/%s.onnx" % (sys.argv[1], f.__name__))

@@ -635,7 +635,7 @@ if [ -n "${HONE_PYTHON-}" ]; then
 	# What each run adds goes behind what is there: the bytes that a step writes do not grow with the steps.
 	set --
 	for i in 0 1; do for x in key value; do set -- "$@" --alias "past_key_values.$i.$x=present.$i.$x"; done; done
-	for n in cache keys shared; do
+	for n in cache keys shared past causal; do
 		ge-import -q models/$n.onnx | ge-shape -q | ge-fold -q | ge-simplify -q | ge-prune -q | ge-fuse -q -o $n.f.g && ge-layout "$@" $n.f.g -o $n.g &&
 			ge-plan $n.g -o $n.kept.g 2>err && ge-emit -q $n.kept.g -o $n && grep -q '4 of open sizes (4 grow in place)' err
 		ok $? "$n: caches that grow in place" || cat err
