@@ -135,8 +135,8 @@ static const char *matmul(struct lower *L)
 	int64_t K = L->shape[0][q.a_axis], rows = low_count(L, 0) / K;
 	bool packed = packed_find(L, false, rows, !strcmp(low_algo(L), ALGO_DIGITS), &w);
 
-	if (packed && rows == 1 && w.count > 1) {
-		low_result_is(L, 0, lstage(L->p, packed_row(L, &w, "matmul", q.a_axis))->out);
+	if (packed && ((rows == 1 && w.count > 1) || w.digits)) {
+		low_result_is(L, 0, lstage(L->p, packed_rows(L, &w, "matmul", q.a_axis))->out);
 		return NULL;
 	}
 	if (!strcmp(low_algo(L), ALGO_HALVES)) {
@@ -219,8 +219,8 @@ static stage_id gemm_sums(struct lower *L, bool ta, bool tb)
 	poly index[2], a[2], b[2];
 	bool packed = packed_find(L, tb, rows, !strcmp(low_algo(L), ALGO_DIGITS), &w);
 
-	if (packed && rows == 1 && w.count > 1)
-		return packed_row(L, &w, "gemm", !ta);
+	if (packed && ((rows == 1 && w.count > 1) || w.digits))
+		return packed_rows(L, &w, "gemm", !ta);
 	if (!strcmp(low_algo(L), ALGO_HALVES))
 		return halves_sums(L, "gemm", L->shape[0][!ta], gemm_factor, &(struct turned){ta, tb});
 	struct factors f = factors_of(L);

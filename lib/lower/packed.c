@@ -64,15 +64,15 @@ static bool fits(struct lower *L, struct packed *q)
 	return q->K > 1 && q->N > 1;
 }
 
-/* All codes without a sign: those of i4 are moved by this. */
-static int moved(enum dtype t) { return t == DT_I4 ? 8 : 0; }
+/* Codes of 4 bits and those that digits multiply have no sign: others are moved by this. */
+static int moved(const struct packed *q, enum dtype t) { return t == DT_I4 ? 8 : t == DT_I8 && q->digits ? 128 : 0; }
 
 /* Code k of a column, in its place in the word or byte that it shares. */
 static void put_code(const struct packed *q, void *to, int64_t k, int64_t i, uint8_t c)
 {
 	int64_t half = q->block / 2;
 
-	if (q->digits)
+	if (q->digits && q->words)
 		((uint8_t *)to)[(k / q->block * half + k % half) * q->N + i] |= (uint8_t)(c << (k % q->block < half ? 0 : 4));
 	else if (q->words)
 		((uint32_t *)to)[k / IN_WORD * q->N + i] |= (uint32_t)c << 4 * (k % IN_WORD);
@@ -89,14 +89,14 @@ static void fill_codes(struct lower *L, const struct packed *q, void *to)
 	for (int64_t k = 0; k < q->K; k++)
 		for (int64_t i = 0; i < q->N; i++) {
 			uint8_t c = p[k * along + i * across];
-			put_code(q, to, k, i, q->words ? (c + moved(t->dtype)) & 15 : c);
+			put_code(q, to, k, i, (uint8_t)(c + moved(q, t->dtype)) & (q->words ? 15 : 255));
 		}
 }
 
 /* A constant of codes in whole blocks; without contents where only a sketch is asked for. */
 static buf_id codes_of(struct lower *L, const struct packed *q)
 {
-	int64_t K = q->count * q->block, shape[] = {q->digits ? K / 2 : q->words ? (K + IN_WORD - 1) / IN_WORD : K, q->N};
+	int64_t K = q->count * q->block, shape[] = {!q->words ? K : q->digits ? K / 2 : (K + IN_WORD - 1) / IN_WORD, q->N};
 	enum dtype t = q->digits ? DT_U8 : q->words ? DT_I32 : low_dtype(L, 0);
 	size_t size = (size_t)(shape[0] * shape[1]) * dtype_size(t);
 	void *data = L->sketch ? NULL : arena_alloc(&L->m->arena, size);
@@ -144,16 +144,33 @@ bool packed_find(struct lower *L, bool turned, int64_t rows, bool digits, struct
 	if (!find_form(L, turned, rows, q))
 		return false;
 	struct view old = look_at(L, q);
+	q->rows = rows;
 	q->digits = digits;
-	q->as_is = !q->words && (q->K % q->block == 0 || rows > 1);
+	q->as_is = !q->words && !digits && (q->K % q->block == 0 || rows > 1);
 	q->codes = q->as_is ? low_buf(L, 0) : codes_of(L, q);
 	look_back(L, old);
 	return true;
 }
 
+enum { DIGITS = 3, BASE = 254, FIRST = 127 }; /* digits are of -127 to 127 */
+
+/* Several rows are bound by products: an instruction sums more of them than a number has digits, or floats are faster. */
 bool packed_digits_pay(struct lower *L, bool turned, int64_t rows)
 {
-	return packed_digits_fit(L, turned, rows) && schedule_digits_pay(L->out_shape[0][low_out_rank(L, 0) - 1]);
+	int dot = instr_dot(L->p->target ? L->p->target : target_host(), DT_U8, DT_I8, false);
+
+	return packed_digits_fit(L, turned, rows) && schedule_digits_pay(L->out_shape[0][low_out_rank(L, 0) - 1]) &&
+	       (rows == 1 || (dot && instr_row(dot)->extent[1] > DIGITS));
+}
+
+/* The rows of the result lie along one axis. */
+static bool rows_in_line(struct lower *L)
+{
+	int n = 0;
+
+	for (int i = 0; i < low_out_rank(L, 0) - 1; i++)
+		n += L->out_shape[0][i] > 1;
+	return n <= 1;
 }
 
 bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
@@ -162,8 +179,9 @@ bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
 	const struct target *t = L->p->target ? L->p->target : target_host();
 	struct packed q;
 
-	return rows == 1 && find_form(L, turned, rows, &q) && q.words && q.count > 1 && q.block % (HALVES * SUMMED) == 0 &&
-	       instr_nibbles(t);
+	if (!rows_in_line(L) || !find_form(L, turned, rows, &q) || q.count <= 1)
+		return false;
+	return q.words ? q.block % (HALVES * SUMMED) == 0 && instr_nibbles(t) : q.block % SUMMED == 0 && instr_dot(t, DT_I8, DT_U8, false);
 }
 
 /* Code (k, n), in f32. */
@@ -186,9 +204,9 @@ static ex_id grid_at(struct lower *L, const struct packed *q, uint32_t i, poly k
 	struct view old = look_at(L, q);
 	ex_id e = low_has(L, i) ? low_float(L, low_grid(L, i, at)) : ex_const(L->p, DT_F32, 0);
 
-	if (i == 2 && moved(low_dtype(L, 0)))
-		e = lex(L->p, e)->kind == EX_CONST ? low_num(L, e, lex(L->p, e)->c + moved(low_dtype(L, 0)))
-						   : low_fnc(L, FN_ADD, e, moved(low_dtype(L, 0)));
+	int move = i == 2 ? moved(q, low_dtype(L, 0)) : 0;
+	if (move)
+		e = lex(L->p, e)->kind == EX_CONST ? low_num(L, e, lex(L->p, e)->c + move) : low_fnc(L, FN_ADD, e, move);
 	look_back(L, old);
 	return e;
 }
@@ -217,28 +235,59 @@ ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly 
 	return low_of(L, s, (poly[]){k, n});
 }
 
-/* Element k of the row, which is of operand 0; 0 beyond its end. */
-static ex_id row_at(struct lower *L, const struct packed *q, int axis, poly k)
+/* ---- rows, in blocks ---- */
+
+/* A stage for each row, where there are several: they are its first axis. */
+static stage_id row_stage(struct lower *L, const struct packed *q, const char *name, enum dtype t, int n, const int64_t *dims,
+			  const char *axes)
+{
+	int64_t all[LOOP_RANK_MAX] = {q->rows};
+
+	if (q->rows == 1)
+		return low_stage(L, name, t, n, dims, axes);
+	memcpy(all + 1, dims, (size_t)n * sizeof *dims);
+	return low_stage(L, name, t, n + 1, all, arena_printf(&L->p->arena, "m %s", axes));
+}
+
+/* The row of stage s, and its axes behind that. */
+static poly row_of(struct lower *L, const struct packed *q, stage_id s)
+{
+	return q->rows == 1 ? poly_const(L->p->P, 0) : stage_axis(L->p, s, 0);
+}
+
+static poly axis_of(struct lower *L, const struct packed *q, stage_id s, int i) { return stage_axis(L->p, s, i + (q->rows > 1)); }
+
+/* An element of row m of such a stage. */
+static ex_id of_row(struct lower *L, const struct packed *q, stage_id s, poly m, int n, const poly *at)
+{
+	poly all[LOOP_RANK_MAX] = {m};
+
+	memcpy(all + (q->rows > 1), at, (size_t)n * sizeof *at);
+	return low_of(L, s, all);
+}
+
+/* Element k of row m of operand 0; 0 beyond its end. */
+static ex_id row_at(struct lower *L, const struct packed *q, int axis, poly m, poly k)
 {
 	poly at[LOOP_RANK_MAX];
 
 	for (int i = 0; i < low_rank(L, 0); i++)
-		at[i] = i == axis ? k : poly_const(L->p->P, 0);
+		at[i] = i == axis ? k : L->shape[0][i] > 1 ? m : poly_const(L->p->P, 0);
 	return q->K % q->block ? low_read_fill(L, 0, at, 0) : low_read(L, 0, at);
 }
 
-/* The row with zeros behind it, so that all its blocks are whole. */
-static buf_id whole_blocks(struct lower *L, const struct packed *q, int axis)
+/* The rows with zeros behind them, so that all their blocks are whole. */
+static stage_id whole_blocks(struct lower *L, const struct packed *q, int axis)
 {
-	stage_id s = low_stage(L, "pad", DT_F32, 1, (int64_t[]){q->count * q->block}, "k");
+	stage_id s = row_stage(L, q, "pad", DT_F32, 1, (int64_t[]){q->count * q->block}, "k");
 
-	stage_body(L->p, s, COMB_NONE, row_at(L, q, axis, stage_axis(L->p, s, 0)));
-	return lstage(L->p, s)->out;
+	stage_body(L->p, s, COMB_NONE, row_at(L, q, axis, row_of(L, q, s), axis_of(L, q, s, 0)));
+	return s;
 }
 
-static ex_id padded_at(struct lower *L, const struct packed *q, buf_id pad, int axis, poly k)
+static ex_id padded_at(struct lower *L, const struct packed *q, stage_id pad, int axis, poly m, poly k)
 {
-	return pad ? ex_read(L->p, pad, 1, &k) : row_at(L, q, axis, k);
+	return pad ? of_row(L, q, pad, m, 1, &k) : row_at(L, q, axis, m, k);
 }
 
 static poly in_block(struct lower *L, const struct packed *q, poly block, poly k)
@@ -246,60 +295,60 @@ static poly in_block(struct lower *L, const struct packed *q, poly block, poly k
 	return poly_add(L->p->P, poly_mulc(L->p->P, block, q->block), k);
 }
 
-/* The sums of a row's blocks. */
-static stage_id row_sums(struct lower *L, const struct packed *q, buf_id pad, int axis)
+/* The sums of the rows' blocks. */
+static stage_id row_sums(struct lower *L, const struct packed *q, stage_id pad, int axis)
 {
-	stage_id s = low_stage(L, "xsum", DT_F32, 1, (int64_t[]){q->count}, "b");
-	poly k = in_block(L, q, stage_axis(L->p, s, 0), stage_reduce(L->p, s, "k", q->block));
+	stage_id s = row_stage(L, q, "xsum", DT_F32, 1, (int64_t[]){q->count}, "b");
+	poly k = in_block(L, q, axis_of(L, q, s, 0), stage_reduce(L->p, s, "k", q->block));
 
-	stage_body(L->p, s, COMB_SUM, padded_at(L, q, pad, axis, k));
+	stage_body(L->p, s, COMB_SUM, padded_at(L, q, pad, axis, row_of(L, q, s), k));
 	return s;
 }
 
 /* Products of a row's blocks and their codes, in f32. */
-static stage_id block_products(struct lower *L, const struct packed *q, buf_id pad, int axis)
+static stage_id block_products(struct lower *L, const struct packed *q, stage_id pad, int axis)
 {
 	stage_id s = low_stage(L, "block", DT_F32, 2, (int64_t[]){q->count, q->N}, "b n");
-	poly k = in_block(L, q, stage_axis(L->p, s, 0), stage_reduce(L->p, s, "k", q->block));
+	poly k = in_block(L, q, stage_axis(L->p, s, 0), stage_reduce(L->p, s, "k", q->block)), row = poly_const(L->p->P, 0);
 
-	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, padded_at(L, q, pad, axis, k), code_at(L, q, k, stage_axis(L->p, s, 1))));
+	stage_body(L->p, s, COMB_SUM,
+		   low_fn2(L, FN_MUL, padded_at(L, q, pad, axis, row, k), code_at(L, q, k, stage_axis(L->p, s, 1))));
 	return s;
 }
 
-/* ---- the row as digits ---- */
+/* ---- rows as digits ---- */
 
-enum { DIGITS = 3, BASE = 254, FIRST = 127 }; /* digits are of -127 to 127 */
-
-/* The largest magnitudes of a row's blocks. */
-static stage_id block_tops(struct lower *L, const struct packed *q, buf_id pad, int axis)
+/* The largest magnitudes of the rows' blocks. */
+static stage_id block_tops(struct lower *L, const struct packed *q, stage_id pad, int axis)
 {
-	stage_id s = low_stage(L, "top", DT_F32, 1, (int64_t[]){q->count}, "b");
-	poly k = in_block(L, q, stage_axis(L->p, s, 0), stage_reduce(L->p, s, "k", q->block));
+	stage_id s = row_stage(L, q, "top", DT_F32, 1, (int64_t[]){q->count}, "b");
+	poly k = in_block(L, q, axis_of(L, q, s, 0), stage_reduce(L->p, s, "k", q->block));
 
-	stage_body(L->p, s, COMB_MAX, low_fn1(L, FN_ABS, padded_at(L, q, pad, axis, k)));
+	stage_body(L->p, s, COMB_MAX, low_fn1(L, FN_ABS, padded_at(L, q, pad, axis, row_of(L, q, s), k)));
 	return s;
 }
 
-/* [digit, block, k]. What a digit leaves of its number is the fraction that the next one is of, times the base. */
-static stage_id row_digits(struct lower *L, const struct packed *q, buf_id pad, int axis, stage_id top)
+/* [row, digit, block, k]. What a digit leaves of its number is the fraction that the next one is of, times the base. */
+static stage_id row_digits(struct lower *L, const struct packed *q, stage_id pad, int axis, stage_id top)
 {
-	stage_id level = low_stage(L, "level", DT_F32, 2, (int64_t[]){q->count, q->block}, "b k");
-	poly at[3];
+	stage_id level = row_stage(L, q, "level", DT_F32, 2, (int64_t[]){q->count, q->block}, "b k");
+	poly at[] = {axis_of(L, q, level, 0), axis_of(L, q, level, 1)}, m = row_of(L, q, level), d;
 
-	low_index(L, level, at);
-	ex_id least = low_fnc(L, FN_MAX, low_of(L, top, at), FLT_MIN);
-	ex_id x = low_fn2(L, FN_DIV, padded_at(L, q, pad, axis, in_block(L, q, at[0], at[1])), least);
+	ex_id least = low_fnc(L, FN_MAX, of_row(L, q, top, m, 1, at), FLT_MIN);
+	ex_id x = low_fn2(L, FN_DIV, padded_at(L, q, pad, axis, m, in_block(L, q, at[0], at[1])), least);
 	stage_body(L->p, level, COMB_NONE, low_fnc(L, FN_MUL, x, FIRST));
-	stage_id s = low_stage(L, "digit", DT_I8, 3, (int64_t[]){DIGITS, q->count, q->block}, "d b k");
-	low_index(L, s, at);
-	ex_id rest = low_of(L, level, at + 1), digit[DIGITS], y = 0;
-	for (int d = 0; d < DIGITS; d++) {
-		digit[d] = low_fn1(L, FN_ROUND, rest);
-		rest = low_fnc(L, FN_MUL, low_fn2(L, FN_SUB, rest, digit[d]), BASE);
+	stage_id s = row_stage(L, q, "digit", DT_I8, 3, (int64_t[]){DIGITS, q->count, q->block}, "d b k");
+	d = axis_of(L, q, s, 0);
+	at[0] = axis_of(L, q, s, 1);
+	at[1] = axis_of(L, q, s, 2);
+	ex_id rest = of_row(L, q, level, row_of(L, q, s), 2, at), digit[DIGITS], y = 0;
+	for (int i = 0; i < DIGITS; i++) {
+		digit[i] = low_fn1(L, FN_ROUND, rest);
+		rest = low_fnc(L, FN_MUL, low_fn2(L, FN_SUB, rest, digit[i]), BASE);
 	}
-	for (int d = DIGITS - 1; d >= 0; d--) {
-		poly not_after = poly_sub(L->p->P, poly_const(L->p->P, d), at[0]);
-		y = y ? ex_guard(L->p, 1, &not_after, digit[d], y) : digit[d];
+	for (int i = DIGITS - 1; i >= 0; i--) {
+		poly not_after = poly_sub(L->p->P, poly_const(L->p->P, i), d);
+		y = y ? ex_guard(L->p, 1, &not_after, digit[i], y) : digit[i];
 	}
 	stage_body(L->p, s, COMB_NONE, ex_cast(L->p, DT_I8, y));
 	return s;
@@ -310,52 +359,70 @@ static ex_id half_of_byte(struct lower *L, ex_id byte, int bit)
 	return low_fn2(L, FN_NIBBLE, ex_cast(L->p, DT_I32, byte), ex_const_int(L->p, DT_I32, bit));
 }
 
-/* [block, digit, column]: products of each digit. */
+/* [block, row, digit, column]: products of each digit. */
 static stage_id digit_products(struct lower *L, const struct packed *q, stage_id digit)
 {
-	stage_id s = low_stage(L, "block", DT_I32, 3, (int64_t[]){q->count, DIGITS, q->N}, "b d n");
+	bool many = q->rows > 1;
+	int64_t half = q->words ? q->block / 2 : q->block;
+	int64_t dims[] = {q->count, q->rows, DIGITS, q->N}, one[] = {q->count, DIGITS, q->N};
+	stage_id s = low_stage(L, "block", DT_I32, many ? 4 : 3, many ? dims : one, many ? "b m d n" : "b d n");
 	struct polys *P = L->p->P;
-	int64_t half = q->block / 2;
-	poly b = stage_axis(L->p, s, 0), d = stage_axis(L->p, s, 1), k = stage_reduce(L->p, s, "k", half);
-	poly code[] = {poly_add(P, poly_mulc(P, b, half), k), stage_axis(L->p, s, 2)}, low[] = {d, b, k},
-	     high[] = {d, b, poly_addc(P, k, half)};
-	ex_id byte = ex_read(L->p, q->codes, 2, code);
+	poly b = stage_axis(L->p, s, 0), m = many ? stage_axis(L->p, s, 1) : 0, d = stage_axis(L->p, s, many ? 2 : 1);
+	poly k = stage_reduce(L->p, s, "k", half), low[] = {d, b, k}, high[] = {d, b, poly_addc(P, k, half)};
+	poly code[] = {poly_add(P, poly_mulc(P, b, half), k), stage_axis(L->p, s, many ? 3 : 2)};
+	ex_id byte = ex_read(L->p, q->codes, 2, code), x = ex_cast(L->p, DT_I32, of_row(L, q, digit, m, 3, low));
 
-	ex_id x = low_fn2(L, FN_MUL, ex_cast(L->p, DT_I32, low_of(L, digit, low)), half_of_byte(L, byte, 0));
-	ex_id y = low_fn2(L, FN_MUL, ex_cast(L->p, DT_I32, low_of(L, digit, high)), half_of_byte(L, byte, 4));
-	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_ADD, x, y));
+	if (q->words) {
+		ex_id y = low_fn2(L, FN_MUL, ex_cast(L->p, DT_I32, of_row(L, q, digit, m, 3, high)), half_of_byte(L, byte, 4));
+		x = low_fn2(L, FN_ADD, low_fn2(L, FN_MUL, x, half_of_byte(L, byte, 0)), y);
+	} else {
+		x = low_fn2(L, FN_MUL, x, ex_cast(L->p, DT_I32, byte));
+	}
+	stage_body(L->p, s, COMB_SUM, x);
 	return s;
 }
 
 /* What 1 in the first digit of a block's numbers stands for: NaN where one of them is no number. */
 static stage_id units(struct lower *L, const struct packed *q, stage_id top, stage_id xs)
 {
-	stage_id s = low_stage(L, "unit", DT_F32, 1, (int64_t[]){q->count}, "b");
-	poly b = stage_axis(L->p, s, 0);
-	ex_id none = low_fnc(L, FN_MUL, low_of(L, xs, &b), 0);
+	stage_id s = row_stage(L, q, "unit", DT_F32, 1, (int64_t[]){q->count}, "b");
+	poly b = axis_of(L, q, s, 0), m = row_of(L, q, s);
+	ex_id none = low_fnc(L, FN_MUL, of_row(L, q, xs, m, 1, &b), 0);
 
-	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_ADD, low_fnc(L, FN_MUL, low_of(L, top, &b), 1.0 / FIRST), none));
+	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_ADD, low_fnc(L, FN_MUL, of_row(L, q, top, m, 1, &b), 1.0 / FIRST), none));
 	return s;
 }
 
-static ex_id of_digits(struct lower *L, stage_id part, stage_id unit, poly b, poly n)
+static ex_id of_digits(struct lower *L, const struct packed *q, stage_id part, stage_id unit, poly m, poly b, poly n)
 {
 	double weight = 1;
 	ex_id y = 0;
 
-	for (int d = 0; d < DIGITS; d++, weight /= BASE) {
-		ex_id x = ex_cast(L->p, DT_F32, low_of(L, part, (poly[]){b, poly_const(L->p->P, d), n}));
+	for (int i = 0; i < DIGITS; i++, weight /= BASE) {
+		poly d = poly_const(L->p->P, i), one[] = {b, d, n}, all[] = {b, m, d, n};
+		ex_id x = ex_cast(L->p, DT_F32, low_of(L, part, q->rows > 1 ? all : one));
 		y = y ? low_fn2(L, FN_ADD, y, low_fnc(L, FN_MUL, x, weight)) : x;
 	}
-	return low_fn2(L, FN_MUL, y, low_of(L, unit, &b));
+	return low_fn2(L, FN_MUL, y, of_row(L, q, unit, m, 1, &b));
 }
 
 /* ---- the product ---- */
 
-stage_id packed_row(struct lower *L, const struct packed *q, const char *name, int axis)
+/* The row that element `index` of the result is of. */
+static poly result_row(struct lower *L, const poly *index)
+{
+	poly m = poly_const(L->p->P, 0);
+
+	for (int i = 0; i < low_out_rank(L, 0) - 1; i++)
+		if (L->out_shape[0][i] > 1)
+			m = index[i];
+	return m;
+}
+
+stage_id packed_rows(struct lower *L, const struct packed *q, const char *name, int axis)
 {
 	int column = low_out_rank(L, 0) - 1;
-	buf_id pad = q->K % q->block ? whole_blocks(L, q, axis) : 0;
+	stage_id pad = q->K % q->block ? whole_blocks(L, q, axis) : 0;
 	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
 	bool zeros = !is_zero(L, grid_at(L, q, 2, none, none));
 	stage_id xs = 0, top = 0, part;
@@ -368,10 +435,10 @@ stage_id packed_row(struct lower *L, const struct packed *q, const char *name, i
 	stage_id unit = top ? units(L, q, top, xs) : 0;
 	stage_id s = low_sums(L, 0, name);
 	low_index(L, s, index);
-	poly b = stage_reduce(L->p, s, "b", q->count), first = poly_mulc(L->p->P, b, q->block);
-	ex_id y = unit ? of_digits(L, part, unit, b, index[column]) : low_of(L, part, (poly[]){b, index[column]});
+	poly b = stage_reduce(L->p, s, "b", q->count), first = poly_mulc(L->p->P, b, q->block), m = result_row(L, index);
+	ex_id y = unit ? of_digits(L, q, part, unit, m, b, index[column]) : low_of(L, part, (poly[]){b, index[column]});
 	if (zeros)
-		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, grid_at(L, q, 2, first, index[column]), low_of(L, xs, &b)));
+		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, grid_at(L, q, 2, first, index[column]), of_row(L, q, xs, m, 1, &b)));
 	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, y, grid_at(L, q, 1, first, index[column])));
 	return s;
 }

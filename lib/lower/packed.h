@@ -9,26 +9,26 @@ struct packed {
 	const struct node *node; /* the DequantizeLinear */
 	int64_t (*shape)[LOOP_RANK_MAX];
 	bool turned;          /* its operands' first axis is N */
-	int64_t K, N;         /* of the product */
+	int64_t rows, K, N;   /* of the product */
 	int64_t block, count; /* elements along K that share a scale; blocks of a column */
 	buf_id codes;         /* [K, N]; of 4 bits: [K / 8, N], eight of one column in an i32, the first in its low bits; of digits:
 			       * [K / 2, N], a byte for one of the first half of a block and, in the high bits, that one of the second */
 	bool words, as_is;    /* codes are of 4 bits; they are operand 0 itself */
-	bool digits;          /* the row becomes digits, which are multiplied in integers */
+	bool digits;          /* the rows become digits, which are multiplied in integers */
 };
 
-/* Algorithm of one row times codes of 4 bits in blocks, where the target has an instruction for it: each number of a block of the row is
+/* Algorithm of rows times codes of 4 bits in blocks, where the target has an instruction for it: each number of a block of a row is
  * three signed digits of base 254 of a fraction of the block's largest, so a block is summed exactly, and as near as f32 is. */
 #define ALGO_DIGITS "digits"
 bool packed_digits_fit(struct lower *L, bool turned, int64_t rows);
-bool packed_digits_pay(struct lower *L, bool turned, int64_t rows); /* and there are columns enough */
+bool packed_digits_pay(struct lower *L, bool turned, int64_t rows); /* and it is the fastest */
 
 /* Does operand 1 of the product at hand, which has rows of k elements to multiply with columns of it, have such a form, and does it pay?
  * digits: for ALGO_DIGITS, which fits. The operand is of rank 2; turned: the product reads its columns as rows (transB). */
 bool packed_find(struct lower *L, bool turned, int64_t rows, bool digits, struct packed *q);
 /* Its element (k, n), as f32: widened where it is read or, for many rows, by a stage of its own. */
 ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly n);
-/* The product of one row: operand 0, summed along `axis`, has no other elements. Sums of each block are multiplied with its scale; the
- * stage of what they add up to, of the shape of the result. */
-stage_id packed_row(struct lower *L, const struct packed *q, const char *name, int axis);
+/* The product of one row or, of digits, of several that lie along one axis; operand 0 is summed along `axis`. Sums of each block are
+ * multiplied with its scale; the stage of what they add up to, of the shape of the result. */
+stage_id packed_rows(struct lower *L, const struct packed *q, const char *name, int axis);
 #endif

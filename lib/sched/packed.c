@@ -1,9 +1,10 @@
-/* Template for one row times a matrix in blocks that have a factor each (weights of few bits): the sums of a panel of columns, and those
- * of one block of it, stay in registers; the matrix is read once, in order. */
+/* Template for a few rows times a matrix in blocks that have a factor each (weights of few bits): the sums of a panel of columns, and
+ * those of one block of it, stay in registers; the matrix is read in order, once for all rows that registers hold. */
 #include "sched/fitted.h"
 #include "sched/schedule.h"
 #include "sched/template.h"
 #include "loop/instr.h"
+#include "loop/math.h"
 
 /* Where codes are read they are widened for each row, in a panel once for all rows, at build time never again. From how many rows a way pays
  * depends on how fast a machine multiplies and how fast it reads memory. These two were timed on one; no rate says them yet. */
@@ -26,7 +27,9 @@ struct blocks {
 	stage_id block, sum, result; /* sums of a block; of what is made of them; elementwise, of that: 0: none can follow */
 	int vectors;
 	int dot;        /* row of the instruction that sums a block in integers; 0: floats */
-	int64_t digits; /* sums of a block for each column */
+	int64_t digits; /* sums of a block for each column of a row */
+	bool many;      /* the first axis of the sum is rows */
+	int64_t rows;   /* at a time */
 };
 
 /* Does s sum what another sum gave, over the axis that this one has in front of its columns? That one is found. */
@@ -35,17 +38,29 @@ static stage_id sum_of_blocks(struct loop_prog *p, stage_id s)
 	const struct stage *t = lstage(p, s);
 	ex_id read[READS_MAX];
 
-	if (t->gone || t->comb != COMB_SUM || t->nspatial != 1 || t->naxes != 2 || t->scan)
+	if (t->gone || t->comb != COMB_SUM || t->nspatial < 1 || t->nspatial > 2 || t->naxes != t->nspatial + 1 || t->scan)
 		return 0;
 	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
 		const struct ex *x = lex(p, read[i]);
 		stage_id b = buf_writer(p, x->buf);
 		const struct stage *u = b ? lstage(p, b) : NULL;
-		if (u && u->comb == COMB_SUM && (u->nspatial == 2 || u->nspatial == 3) && u->naxes == u->nspatial + 1 && !u->scan &&
-		    x->index[0] == poly_of(p->P, t->axis[1].var) && x->index[x->n - 1] == poly_of(p->P, t->axis[0].var))
+		bool many = t->nspatial == 2;
+		if (u && u->comb == COMB_SUM && (u->nspatial == 3 + many || (!many && u->nspatial == 2)) && u->naxes == u->nspatial + 1 &&
+		    !u->scan && x->index[0] == stage_axis(p, s, t->nspatial) && x->index[x->n - 1] == stage_axis(p, s, t->nspatial - 1) &&
+		    (!many || x->index[1] == stage_axis(p, s, 0)))
 			return b;
 	}
 	return 0;
+}
+
+static bool is_nibble(struct loop_prog *p, ex_id e, void *arg) { return lex(p, e)->kind == EX_CALL && lex(p, e)->fn == FN_NIBBLE; }
+
+/* The instruction that sums digits times codes. */
+static int dot_of(struct loop_prog *p, stage_id s)
+{
+	const struct target *t = p->target ? p->target : target_host();
+
+	return ex_find(p, lstage(p, s)->body, is_nibble, NULL) ? instr_nibbles(t) : instr_dot(t, DT_I8, DT_U8, false);
 }
 
 static bool find_blocks(struct loop_prog *p, struct blocks *q)
@@ -53,15 +68,18 @@ static bool find_blocks(struct loop_prog *p, struct blocks *q)
 	for (stage_id s = 1; s < p->stages.n && !q->sum; s++)
 		if ((q->block = sum_of_blocks(p, s)))
 			q->sum = s;
-	const struct stage *b = lstage(p, q->block);
-	if (q->sum && b->nspatial == 3 && !(q->dot = instr_nibbles(p->target ? p->target : target_host())))
+	const struct stage *b = lstage(p, q->block), *sum = lstage(p, q->sum);
+	if (q->sum && b->nspatial > 2 && !(q->dot = dot_of(p, q->block)))
 		return false;
-	q->digits = q->dot ? b->axis[1].extent : 1;
+	q->digits = q->dot ? b->axis[b->nspatial - 2].extent : 1;
+	q->many = sum->nspatial == 2;
 	if (!q->sum || sched_sole_reader(p, q->block) != q->sum || !stage_in_lanes(p, q->block) || !stage_in_lanes(p, q->sum))
 		return false;
 	stage_id r = lbuf(p, lstage(p, q->sum)->out)->scope == SCOPE_OUT ? 0 : sched_sole_reader(p, q->sum);
-	if (r && lstage(p, r)->comb == COMB_NONE && lstage(p, r)->nspatial == 1 &&
-	    lstage(p, r)->axis[0].extent == lstage(p, q->sum)->axis[0].extent)
+	bool same = r && lstage(p, r)->comb == COMB_NONE && lstage(p, r)->nspatial == sum->nspatial;
+	for (int a = 0; same && a < sum->nspatial; a++)
+		same = lstage(p, r)->axis[a].extent == sum->axis[a].extent;
+	if (same)
 		q->result = r;
 	return true;
 }
@@ -109,15 +127,42 @@ static bool lay_out(struct schedule *r, stage_id s, int a, stage_id but, int gro
 	return all;
 }
 
-/* The vectors of a nest that covers a panel. part: "" or "init.". */
-static void mark(struct schedule *r, stage_id s, const char *part, int axis)
+/* What is multiplied with the codes of one block lies side by side: rows a power of two apart would share a set of the cache. */
+static void lay_out_rows(struct schedule *r, const struct blocks *q)
 {
-	const char *v = sched_name(r, "%s.%s%s", sym_str(lstage(r->p, s)->name), part, sym_str(lstage(r->p, s)->axis[axis].name));
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->block);
+	ex_id read[READS_MAX];
 
-	if (!sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes)))
-		return;
-	sched_try(r, PRIM_UNROLL, loop_part(r, v, 0));
-	sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
+	for (int n = stage_all_reads(p, q->block, read), i = 0; i < n; i++) {
+		const struct ex x = *lex(p, read[i]);
+		struct words order = {0};
+		int at = -1;
+		for (int d = 0; d < x.n; d++)
+			at = x.index[d] == poly_of(p->P, s->axis[0].var) ? d : at;
+		if (at < 0 || lbuf(p, x.buf)->scope != SCOPE_SCRATCH || lbuf(p, x.buf)->layout.n)
+			continue;
+		words_add(&order, sym_str(lbuf(p, x.buf)->name));
+		words_add(&order, trace_number(at));
+		for (int d = 0; d < x.n; d++)
+			if (d != at)
+				words_add(&order, trace_number(d));
+		sched_list(r, NULL, PRIM_LAYOUT, &order);
+	}
+}
+
+/* The vectors of a nest that covers a panel, and its axes from `first` on around them: rows, digits. part: "" or "init.". */
+static void mark(struct schedule *r, stage_id s, const char *part, int first, int axis)
+{
+	const char *name = sym_str(lstage(r->p, s)->name);
+	const char *v = sched_name(r, "%s.%s%s", name, part, sym_str(lstage(r->p, s)->axis[axis].name));
+
+	if (sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes))) {
+		sched_try(r, PRIM_UNROLL, loop_part(r, v, 0));
+		sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
+	}
+	for (int a = first; a < axis; a++)
+		sched_try(r, PRIM_UNROLL, sched_name(r, "%s.%s%s", name, part, sym_str(lstage(r->p, s)->axis[a].name)));
 }
 
 /* The loop k along a block, which has so many steps. */
@@ -135,19 +180,26 @@ static void unroll_block(struct schedule *r, const char *k, int64_t steps)
 		sched_try(r, PRIM_UNROLL, k);
 }
 
-/* The sums of one block for each digit, by the instruction. */
+/* The sums of one block for each row and digit, by the instruction. */
 static void place_digits(struct schedule *r, const struct blocks *q)
 {
-	const char *name = sym_str(lstage(r->p, q->block)->name), *k = axis_loop(r, q->block, 3, ""), *d = axis_loop(r, q->block, 1, "");
-	const char *v = axis_loop(r, q->block, 2, "");
-	int64_t group = instr_row(q->dot)->extent[1], steps = lstage(r->p, q->block)->axis[3].extent / group;
+	int n = lstage(r->p, q->block)->nspatial;
+	const char *k = axis_loop(r, q->block, n, ""), *v = axis_loop(r, q->block, n - 1, "");
+	int64_t group = instr_row(q->dot)->extent[1], steps = lstage(r->p, q->block)->axis[n].extent / group;
+	struct words order = {0};
 
-	mark(r, q->block, "init.", 2);
-	sched_try(r, PRIM_UNROLL, sched_name(r, "%s.init.%s", name, sym_str(lstage(r->p, q->block)->axis[1].name)));
+	mark(r, q->block, "init.", 1, n - 1);
 	sched_try(r, PRIM_SPLIT, k, trace_number(group));
 	sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes));
-	sched_try(r, PRIM_REORDER, loop_part(r, k, 0), d, loop_part(r, v, 0), loop_part(r, v, 1), loop_part(r, k, 1));
-	sched_try(r, PRIM_UNROLL, d);
+	words_add(&order, loop_part(r, k, 0));
+	for (int a = 1; a < n - 1; a++)
+		words_add(&order, axis_loop(r, q->block, a, ""));
+	words_add(&order, loop_part(r, v, 0));
+	words_add(&order, loop_part(r, v, 1));
+	words_add(&order, loop_part(r, k, 1));
+	sched_list(r, NULL, PRIM_REORDER, &order);
+	for (int a = 1; a < n - 1; a++)
+		sched_try(r, PRIM_UNROLL, axis_loop(r, q->block, a, ""));
 	sched_try(r, PRIM_UNROLL, loop_part(r, v, 0));
 	sched_try(r, PRIM_TENSOR, loop_part(r, v, 1), instr_row(q->dot)->name);
 	unroll_block(r, loop_part(r, k, 0), steps);
@@ -169,26 +221,69 @@ static void place_block(struct schedule *r, const struct blocks *q, const char *
 	}
 	const char *k = axis_loop(r, q->block, 2, "");
 	sched_try(r, PRIM_REORDER, k, axis_loop(r, q->block, 1, ""));
-	mark(r, q->block, "init.", 1);
-	mark(r, q->block, "", 1);
+	mark(r, q->block, "init.", 1, 1);
+	mark(r, q->block, "", 1, 1);
 	unroll_block(r, k, lstage(p, q->block)->axis[2].extent);
 }
 
 /* Columns of whole panels of so many. */
 static int64_t in_panels(int64_t columns, int64_t width) { return (columns + width - 1) / width * width; }
 
+/* Rows at a time: registers hold their sums, those of a block and of all. The last tile begins earlier if it is not full, and each
+ * takes codes apart, in about the time of half a row. */
+static void choose_rows(struct schedule *r, struct blocks *q)
+{
+	enum { MOST = 8 };
+	int64_t all = q->many ? lstage(r->p, q->sum)->axis[0].extent : 1, choice[MOST], usual = 1, least = 0;
+	int64_t hold = sched_machine(r->p).vector_regs * 3 / 4 / (q->digits + 1);
+	int n = 0;
+
+	for (int64_t rows = 1; rows <= MOST && rows <= all; rows++) {
+		int64_t cost = (all + rows - 1) / rows * (2 * rows + 1);
+		choice[n++] = rows;
+		if (!least || (rows <= hold && cost <= least)) {
+			least = cost;
+			usual = rows;
+		}
+	}
+	q->rows = q->many ? sched_sample(r, "rows", choice, n, usual) : 1;
+}
+
 /* Vectors of columns: as many as hide the latency of the sums, where panels of them are not filled up by much. */
 static void choose_vectors(struct schedule *r, struct blocks *q)
 {
-	int64_t columns = lstage(r->p, q->sum)->axis[0].extent, choice[4];
+	const struct stage *s = lstage(r->p, q->sum);
+	int64_t columns = s->axis[s->nspatial - 1].extent, sums = q->rows * (q->digits + 1), choice[4];
 	int n = 0, usual = 0;
 
 	for (int64_t v = 1; v <= 8 && (v == 1 || v * r->lanes <= columns); v *= 2)
 		choice[n++] = v;
-	for (int i = 0; i < n && choice[i] <= 4 && (!q->dot || 2 * choice[i] * (q->digits + 1) <= sched_machine(r->p).vector_regs); i++)
+	for (int i = 0; i < n && choice[i] <= 4 && (!q->dot || 2 * choice[i] * sums <= sched_machine(r->p).vector_regs); i++)
 		if (8 * in_panels(columns, choice[i] * r->lanes) <= 9 * in_panels(columns, r->lanes))
 			usual = i;
 	q->vectors = (int)sched_sample(r, "vectors", choice, n, choice[usual]);
+}
+
+/* Loops around the sum of a block: panels, then tiles of rows. The innermost. */
+static const char *split_sum(struct schedule *r, const struct blocks *q, bool pad, const char *over)
+{
+	int n = lstage(r->p, q->sum)->nspatial;
+	const char *name = sym_str(lstage(r->p, q->sum)->name), *v = axis_loop(r, q->sum, n - 1, ""), *home = loop_part(r, v, 0);
+
+	sched_try(r, PRIM_SPLIT, v, "vectors", trace_number(r->lanes), sched_name(r, "tail=%s", pad ? "pad" : "peel"));
+	if (q->many) {
+		const char *m = axis_loop(r, q->sum, 0, "");
+		sched_try(r, PRIM_SPLIT, m, "rows", "tail=overlap");
+		sched_try(r, PRIM_REORDER, home, loop_part(r, m, 0), loop_part(r, m, 1), loop_part(r, v, 1), loop_part(r, v, 2));
+		home = loop_part(r, m, 0);
+		sched_try(r, PRIM_INIT, name, home);
+		sched_try(r, PRIM_REORDER, over, loop_part(r, m, 1), loop_part(r, v, 1), loop_part(r, v, 2));
+		sched_try(r, PRIM_UNROLL, loop_part(r, m, 1));
+		return home;
+	}
+	sched_try(r, PRIM_INIT, name, home);
+	sched_try(r, PRIM_REORDER, over, loop_part(r, v, 1), loop_part(r, v, 2));
+	return home;
 }
 
 bool template_packed(struct schedule *r)
@@ -196,16 +291,16 @@ bool template_packed(struct schedule *r)
 	struct loop_prog *p = r->p;
 	struct blocks q = {0};
 
-	if (!find_blocks(p, &q) || lstage(p, q.sum)->axis[0].extent < r->lanes)
+	if (!find_blocks(p, &q) || lstage(p, q.sum)->axis[q.many].extent < r->lanes)
 		return false;
-	const char *name = sym_str(lstage(p, q.sum)->name), *v = axis_loop(r, q.sum, 0, "");
+	const char *name = sym_str(lstage(p, q.sum)->name), *v = axis_loop(r, q.sum, q.many, "");
+	choose_rows(r, &q);
 	choose_vectors(r, &q);
-	bool pad = lay_out(r, q.block, q.dot ? 2 : 1, 0, q.dot ? (int)instr_row(q.dot)->extent[1] : 1);
-	pad &= lay_out(r, q.sum, 0, q.block, 1);
-	const char *home = loop_part(r, v, 0), *over = axis_loop(r, q.sum, 1, "");
-	sched_try(r, PRIM_SPLIT, v, "vectors", trace_number(r->lanes), sched_name(r, "tail=%s", pad ? "pad" : "peel"));
-	sched_try(r, PRIM_INIT, name, home);
-	sched_try(r, PRIM_REORDER, over, loop_part(r, v, 1), loop_part(r, v, 2));
+	bool pad = lay_out(r, q.block, lstage(p, q.block)->nspatial - 1, 0, q.dot ? (int)instr_row(q.dot)->extent[1] : 1);
+	pad &= lay_out(r, q.sum, q.many, q.block, 1);
+	if (q.many)
+		lay_out_rows(r, &q);
+	const char *over = axis_loop(r, q.sum, 1 + q.many, ""), *home = split_sum(r, &q, pad, over);
 	place_block(r, &q, over);
 	bool after = q.result && sched_try(r, PRIM_AFTER, sym_str(lstage(p, q.result)->name), home);
 	const char *sums = NULL;
@@ -215,11 +310,11 @@ bool template_packed(struct schedule *r)
 		sums = "acc.store";
 	sched_try(r, PRIM_UNROLL, loop_part(r, v, 1));
 	sched_try(r, PRIM_VECTOR, loop_part(r, v, 2));
-	mark(r, q.sum, "init.", 0);
+	mark(r, q.sum, "init.", 0, q.many);
 	if (after)
-		mark(r, q.result, "", 0);
+		mark(r, q.result, "", 0, q.many);
 	if (sums && stage_find(p, sums))
-		mark(r, stage_find(p, sums), "", 0);
+		mark(r, stage_find(p, sums), "", 0, q.many);
 	for (stage_id s = 1, n = (stage_id)p->stages.n; s < n; s++)
 		if (!lstage(p, s)->gone && (lstage(p, s)->comb == COMB_SUM || lstage(p, s)->comb == COMB_MAX) && stage_whole(p, s))
 			template_row_sum(r, s);

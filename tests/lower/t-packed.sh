@@ -58,6 +58,12 @@ each i4 -8 7 17 64 48 16 matmul 0
 each u4 0 15 40 300 70 32 turned 1
 each u8 0 255 64 300 37 32 matmul 1
 each i8 -128 127 3 70 48 32 gemm 1
+each u4 0 15 4 256 96 32 matmul 1
+each i4 -8 7 7 250 80 32 gemm 0
+each u4 0 15 13 64 100 16 turned 1
+each i8 -128 127 5 100 96 32 matmul 1
+each u8 0 255 9 96 100 16 gemm 0
+each i8 -128 127 1 250 161 32 turned 1
 
 # One row is multiplied in integers, as near as in f32 whatever its size is. Where it is no number, no result of it is one.
 model i4 -8 7 1 256 300 32 turned 1 | sed '/Relu/d; s/output y = y/output y = a/' >m.txt
@@ -70,6 +76,16 @@ for size in 1e-30 1 1e30; do
 	equal --tol 2e-6 --range "x=-$size:$size" m.so m.g
 	ok $? "a row of $size"
 done
+model u8 0 255 5 256 96 32 turned 1 | sed '/Relu/d; s/output y = y/output y = a/' >m.txt
+ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
+! grep -qwE 'avx512_vnni|avx_vnni' /proc/cpuinfo || grep -q 'block.* = vdp_codes(' m.c
+ok $? "several rows of 8 bits: integer products"
+for size in 1e-30 1 1e30; do
+	equal --tol 2e-6 --range "x=-$size:$size" m.so m.g
+	ok $? "rows of $size"
+done
+model i4 -8 7 1 256 300 32 turned 1 | sed '/Relu/d; s/output y = y/output y = a/' >m.txt
+ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
 row() { # VALUE: a row with it, x.npz
 	awk -v v="$1" 'BEGIN { printf "hone-text 1\nmodule ir=10 opset=21\nconst c = f32[1,256] ["
 		for (i = 0; i < 256; i++) printf "%s%s", i ? ", " : "", i == 70 ? v : i / 256

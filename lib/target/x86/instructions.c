@@ -28,6 +28,19 @@ static void dpbusd_each_helper(FILE *f, const struct instr *row)
 		row->vector_bytes, vex ? "%{vex%} " : "", vex ? 'x' : 'v', vex ? 'x' : 'v', vex ? 'x' : 'v');
 }
 
+static void codes_helper(FILE *f, const struct instr *row)
+{
+	bool vex = row->features == X86_AVXVNNI;
+
+	fprintf(f,
+		"typedef int viu __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+		"/* sums of four products of unsigned bytes of their own each and signed bytes */\n"
+		"static inline vi vdp_codes(vi x, const signed char *a, const unsigned char *b)\n{\n\tint four;\n"
+		"\t__builtin_memcpy(&four, a, 4);\n\tconst vi u = *(const viu *)b;\n"
+		"\t__asm__(\"%svpdpbusd %%2, %%1, %%0\" : \"+%c\"(x) : \"%c\"(u), \"%c\"(four - (vi){}));\n\treturn x;\n}\n",
+		row->vector_bytes, vex ? "%{vex%} " : "", vex ? 'x' : 'v', vex ? 'x' : 'v', vex ? 'x' : 'v');
+}
+
 /* Numbers of a and b times the low and the high halves of bytes. */
 static void nibbles_helper(FILE *f, const struct instr *row)
 {
@@ -151,6 +164,16 @@ const struct instr x86_instr[] = {
 	DPBUSD_EACH("vpdpbusd_each", X86_VNNI, 64),
 	DPBUSD_EACH("vpdpbusd_each256", X86_AVXVNNI, 32),
 #undef DPBUSD_EACH
+/* the same, where a has the sign and b, in groups of four, has none */
+#define CODES(name_, features_, bytes) \
+	{ \
+		.name = name_, .features = features_, .vector_bytes = bytes, .opaque = true, .nloops = 2, .extent = {bytes / 4, 4}, \
+		.comb = "sum", .body = "mul(i32(a), i32(b))", .out = {"i32", {1, 0}}, .in = {{"i8", {0, 1}}, {"u8", {4, 1}}}, \
+		.accumulator = "vi", .text = "vdp_codes(%v, %a, %b)", .helper = codes_helper \
+	}
+	CODES("vdp_codes", X86_VNNI, 64),
+	CODES("vdp_codes256", X86_AVXVNNI, 32),
+#undef CODES
 /* sums of int32, each of 8 products of 4 numbers for each half of a byte, which are the same for all sums */
 #define NIBBLES(name_, features_, bytes, opaque_, helper_) \
 	{ \
