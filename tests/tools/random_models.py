@@ -78,7 +78,7 @@ class Case:
         np.savez(os.path.join(self.dir, name), **arrays)
 
     def sh(self, command):
-        p = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.dir, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, env=dict(os.environ, HONE_BLOBS=self.dir + "/blobs"))
+        p = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.dir, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=600, env=dict(os.environ, HONE_BLOBS=self.dir + "/blobs"))
         if p.returncode == 69:
             raise Refused(p.stderr.decode().strip())
         if p.returncode:
