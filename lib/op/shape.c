@@ -181,7 +181,9 @@ static const char *shape_range(struct infer *I)
 	if (!s->yes || !l->yes || s->n != 1 || l->n != 1 || step == INT64_MIN)
 		return NULL;
 	bool from = poly_is_const(P, s->e[0], &start);
-	if (from && poly_is_const(P, l->e[0], &limit)) {
+	if (d[0]) {
+		/* of constants that need not be whole: known already */
+	} else if (from && poly_is_const(P, l->e[0], &limit)) {
 		double count = shapes_count((__int128[]){start, limit, step});
 		if (!(count < SHAPES_RANGE_MAX))
 			return rule_why(I, "%.0f elements, at most %.0f are supported", count, SHAPES_RANGE_MAX);
