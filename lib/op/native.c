@@ -167,6 +167,9 @@ const char *eval_native(struct eval *e)
 	n.nattr = native_attrs(e->m, e->n, e->tmp, &attr);
 	n.attr = attr;
 	n.step = native_step(e->m, e->n);
-	const char *why = native_find(op_name(e->n->op))->run(&n);
+	const struct native_row *f = native_find(op_name(e->n->op));
+	if (!f)
+		BUG("%s: no function in lib/native", op_name(e->n->op));
+	const char *why = f->run(&n);
 	return why == n.why ? eval_why(e, "%s", why) : why;
 }
