@@ -461,7 +461,7 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 		    (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
 	bool done = template_transformed(&r) || template_scan(&r) || template_halves(&r) || template_packed(&r) || template_extremes(&r) ||
-		    template_sums(&r) || template_windows(&r);
+		    template_sums(&r) || template_windows(&r) || template_windows_apart(&r);
 	if (!done && anchor && result && is_dot(p, anchor) && count_reductions(p) > 1 && (done = template_tile(&r, anchor)))
 		sum_rows(&r, anchor);
 	bool once = !done && anchor && result && count_reductions(p) == 1 && reads_rows_once(p, anchor, result);

@@ -103,6 +103,7 @@ double sched_moved(struct loop_prog *p, nest_id loop, int64_t steps);
 bool template_tile(struct schedule *r, stage_id anchor);   /* contraction, convolution, window: a register tile */
 bool template_transformed(struct schedule *r);             /* a product between two transforms (Winograd): block by block */
 bool template_windows(struct schedule *r);                 /* windows combined along their last axis after the others */
+bool template_windows_apart(struct schedule *r);           /* windows reduced more than once (the greatest, then its place): a tile each */
 bool template_scan(struct schedule *r);                    /* step by step: recurrent networks, cumulative sums */
 bool template_sums(struct schedule *r);                    /* several products */
 bool template_blocks(struct schedule *r, stage_id result); /* several reductions along another axis than the contiguous one */

@@ -211,3 +211,28 @@ bool template_windows(struct schedule *r)
 	schedule_lines(r, &w, loop, from);
 	return true;
 }
+
+bool template_windows_apart(struct schedule *r)
+{
+	struct loop_prog *p = r->p;
+	ex_id read[READS_MAX];
+	stage_id end = (stage_id)p->stages.n;
+	int reductions = 0, done = 0;
+
+	for (stage_id s = 1; s < end; s++) {
+		bool slides = false;
+		if (lstage(p, s)->gone || lstage(p, s)->comb == COMB_NONE)
+			continue;
+		for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++)
+			slides |= window_axis(p, s, read[i], true) >= 0;
+		if (!slides || !stage_whole(p, s))
+			return false;
+		reductions++;
+	}
+	if (reductions < 2)
+		return false;
+	for (stage_id s = 1; s < end; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE)
+			done += template_tile(r, s);
+	return done > 0;
+}
