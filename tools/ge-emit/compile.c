@@ -154,7 +154,7 @@ static void compile_parts(struct emission *e, const char *dir, const char *stem,
 		add(&v, xprintf("-DPART=%d", part));
 		add(&v, xprintf("%s/%s.c", dir, stem));
 		add(&v, xstrdup("-o"));
-		add(&v, xprintf("%s/%d.o", dir, part));
+		add(&v, xprintf("%s/%s.%d.o", dir, stem, part));
 		if (running == jobs) {
 			reap("the C compiler", &running);
 			progress_step(&p, NULL);
@@ -199,7 +199,7 @@ static void make_archive(struct emission *e, const char *dir, const char *stem, 
 	add_words(&v, "-r -nostdlib -o");
 	add(&v, xprintf("%s/%s.o", dir, stem));
 	for (int part = 0; part <= e->functions.nparts; part++)
-		add(&v, xprintf("%s/%d.o", dir, part));
+		add(&v, xprintf("%s/%s.%d.o", dir, stem, part));
 	if (evaluator)
 		add(&v, xstrdup(evaluator));
 	run_one(&v, "the linker");
@@ -224,7 +224,7 @@ void compile_model(struct emission *e, const char *dir, const char *stem, int jo
 	add_words(&v, "-shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o");
 	add(&v, xprintf("%s/%s.so", dir, stem));
 	for (int part = 0; part <= e->functions.nparts; part++)
-		add(&v, xprintf("%s/%d.o", dir, part));
+		add(&v, xprintf("%s/%s.%d.o", dir, stem, part));
 	if (evaluator)
 		add(&v, xstrdup(evaluator));
 	add_words(&v, "-lm -pthread");
