@@ -35,6 +35,7 @@ enum body_use node_body_use(const struct node *n)
 	case OP_Case: return BODY_CASE;
 	case OP_Loop: return BODY_LOOP;
 	case OP_Scan: return BODY_SCAN;
+	case OP_SequenceMap: return BODY_MAP;
 	default: return BODY_OTHER;
 	}
 }

@@ -18,6 +18,7 @@ enum body_use {
 	BODY_CASE, /* number operand 0; the last, where there is none */
 	BODY_LOOP, /* again and again, while a condition and a trip count say so */
 	BODY_SCAN, /* for each slice of operands */
+	BODY_MAP,  /* for each element of sequences */
 };
 enum body_use node_body_use(const struct node *n);
 

@@ -62,6 +62,16 @@ struct type type_innermost(const struct type *t)
 	return in;
 }
 
+bool type_lists_numbers(const struct type *t)
+{
+	struct type in = *t;
+	enum kind k;
+
+	while ((k = type_kind(&in)) == KIND_SEQUENCE || k == KIND_OPTIONAL)
+		in = type_inside(&in);
+	return t->other && !in.other && dtype_size(in.dtype);
+}
+
 enum dtype type_map_key(const struct type *t)
 {
 	const char *s = sym_str(t->other), *comma = strchr(s, ',');

@@ -7,6 +7,8 @@ enum kind type_kind(const struct type *t); /* KIND_OTHER: sparse, opaque, or no 
 struct type type_inside(const struct type *t);
 /* Of the tensors inside, however deep; of a tensor, itself. */
 struct type type_innermost(const struct type *t);
+/* Is it a sequence or an optional, however deep, of tensors with elements of one size? */
+bool type_lists_numbers(const struct type *t);
 enum dtype type_map_key(const struct type *t);
 /* The type whose inside is `of`; where that is not known: type_none. */
 struct type type_sequence(const struct type *of);

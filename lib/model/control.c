@@ -1,5 +1,6 @@
 /* Which control operators can be run as steps, and the workspace of those. */
 #include <stdlib.h>
+#include "graph/kinds.h"
 #include "lower/lower.h"
 #include "model/control.h"
 #include "model/model_impl.h"
@@ -37,6 +38,11 @@ struct slices slices_of(struct module *m, val_id v, int64_t axis)
 	return s;
 }
 
+bool mapped_operand(struct module *m, const struct node *n, uint32_t i)
+{
+	return i < n->nin - node_passing(n).operands && n->in[i] && type_kind(&val(m, n->in[i])->type) == KIND_SEQUENCE;
+}
+
 /* ---- can it be run as steps? ---- */
 
 /* A tensor of numbers in row-major order. */
@@ -49,10 +55,25 @@ static bool is_tensor(struct module *m, val_id v)
 /* The same of a known size. */
 static bool is_plain(struct module *m, val_id v) { return is_tensor(m, v) && type_static(m, &val(m, v)->type); }
 
-static bool same_type(struct module *m, val_id a, val_id b)
+/* Such a tensor, or a list of such. */
+static bool has_slot_or_place(struct module *m, val_id v) { return is_tensor(m, v) || type_lists_numbers(&val(m, v)->type); }
+
+/* Is a value of type t one of type u? An optional may be what is in it. */
+static bool is_of_type(const struct type *t, const struct type *u)
 {
-	return is_tensor(m, a) && is_tensor(m, b) && val(m, a)->type.dtype == val(m, b)->type.dtype;
+	struct type inside;
+
+	if (!t->other && !u->other)
+		return t->dtype == u->dtype && dtype_size(t->dtype) && !t->layout && !u->layout;
+	if (t->other == u->other)
+		return type_lists_numbers(t);
+	if (type_kind(u) != KIND_OPTIONAL)
+		return false;
+	inside = type_inside(u);
+	return is_of_type(t, &inside);
 }
+
+static bool same_type(struct module *m, val_id a, val_id b) { return is_of_type(&val(m, a)->type, &val(m, b)->type); }
 
 static bool same_bytes(struct module *m, val_id a, val_id b)
 {
@@ -74,20 +95,20 @@ static bool graph_is_steps(struct module *m, graph_id g)
 	const struct graph *x = graph(m, g);
 
 	for (size_t i = 0; i < x->in.n; i++)
-		if (!is_tensor(m, x->in.a[i]))
+		if (!has_slot_or_place(m, x->in.a[i]))
 			return false;
 	for (size_t i = 0; i < x->nodes.n; i++) {
 		const struct node *n = node(m, x->nodes.a[i]);
 		for (uint32_t k = 0; k < n->nout; k++) {
 			const struct type *t = n->out[k] ? &val(m, n->out[k])->type : NULL;
-			if (t && (t->other || !dtype_size(t->dtype) || (t->layout && !type_static(m, t))))
+			if (t && !type_lists_numbers(t) && (t->other || !dtype_size(t->dtype) || (t->layout && !type_static(m, t))))
 				return false;
 		}
 		if (!node_is_step(m, n))
 			return false;
 	}
 	for (size_t i = 0; i < x->out.n; i++)
-		if (!is_tensor(m, x->out.a[i]))
+		if (!has_slot_or_place(m, x->out.a[i]))
 			return false;
 	return true;
 }
@@ -224,7 +245,7 @@ static bool body_takes(struct module *m, const struct node *n, graph_id g, uint3
 		if (!n->in[i] || !same_type(m, n->in[i], b->in.a[i - first]))
 			return false;
 	for (uint32_t k = 0; k < n->nout; k++)
-		if (n->out[k] && !same_type(m, n->out[k], b->out.a[k]))
+		if (n->out[k] && !same_type(m, b->out.a[k], n->out[k]))
 			return false;
 	return true;
 }
@@ -245,11 +266,39 @@ static bool loop_takes(struct module *m, const struct node *n, graph_id g)
 		if (!n->in[i] || !same_type(m, n->in[i], b->in.a[i]))
 			return false;
 	for (uint32_t k = 0; k < l.ncarried; k++)
-		if (!same_type(m, b->out.a[loop + k], n->in[l.head + k]))
+		if (!same_type(m, b->out.a[loop + k], b->in.a[l.head + k]))
 			return false;
 	for (uint32_t k = 0; k < n->nout; k++)
-		if (n->out[k] && !same_type(m, n->out[k], b->out.a[loop + k]))
+		if (n->out[k] && !same_type(m, b->out.a[loop + k], n->out[k]))
 			return false;
+	for (uint32_t i = 0; i < l.nscanned; i++)
+		if (!is_tensor(m, n->in[l.head + l.ncarried + i]))
+			return false;
+	for (uint32_t k = l.ncarried; k < n->nout; k++)
+		if (!is_tensor(m, b->out.a[loop + k]))
+			return false;
+	return true;
+}
+
+/* An element of each sequence, or the operand itself, as the body takes it; results are sequences of what it gives. */
+static bool map_takes(struct module *m, const struct node *n, graph_id g)
+{
+	const struct graph *b = graph(m, g);
+
+	if (!n->nin || b->in.n != n->nin || b->out.n != n->nout || !mapped_operand(m, n, 0))
+		return false;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		struct type t = n->in[i] ? val(m, n->in[i])->type : type_none();
+		if (mapped_operand(m, n, i))
+			t = type_inside(&t);
+		if (!is_of_type(&t, &val(m, b->in.a[i])->type))
+			return false;
+	}
+	for (uint32_t k = 0; k < n->nout; k++) {
+		struct type t = n->out[k] ? val(m, n->out[k])->type : type_none(), inside = type_inside(&t);
+		if (n->out[k] && (type_kind(&t) != KIND_SEQUENCE || !is_of_type(&val(m, b->out.a[k])->type, &inside)))
+			return false;
+	}
 	return true;
 }
 
@@ -261,6 +310,7 @@ static bool operator_takes(struct module *m, const struct node *n, graph_id body
 	case BODY_CALL: return body_takes(m, n, body, 0);
 	case BODY_LOOP:
 	case BODY_SCAN: return loop_takes(m, n, body);
+	case BODY_MAP: return map_takes(m, n, body);
 	default: return false;
 	}
 }

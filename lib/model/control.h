@@ -26,6 +26,8 @@ struct control {
 int64_t fitted_axis(const struct node *n, const char *list, uint32_t i);
 /* Element i of an attribute's list, 0 if there is none. */
 int64_t scan_number(const struct node *n, const char *name, uint32_t i);
+/* Does each step of a BODY_MAP take an element of operand i, not the whole? */
+bool mapped_operand(struct module *m, const struct node *n, uint32_t i);
 /* A tensor of that shape, seen along an axis: `outer` times `n` slices of `bytes`. */
 struct slices {
 	int64_t outer, n, bytes;

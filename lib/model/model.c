@@ -40,6 +40,7 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	states_find(M);
 	views_follow(M);
 	M->shaped = model_varies(M);
+	M->listed = model_lists(M);
 	states_append(M);
 	if (sketch) {
 		states_order(M);
@@ -53,6 +54,7 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	slots_give(M);
 	fitted_slots(M);
 	states_lend(M);
+	slots_kin(M);
 	return M;
 }
 
@@ -88,6 +90,7 @@ void model_free(struct model *M)
 	vec_free(&M->states);
 	free(M->section_of);
 	free(M->slot);
+	free(M->kin);
 	free(M->root);
 	free(M->inner);
 	free(M);

@@ -128,9 +128,12 @@ struct model {
 	uint32_t ncontrol;
 	uint32_t nappend, nmaps; /* calls of these kinds */
 	bool shaped;             /* there are values whose size is known only in a run */
+	bool listed;             /* there are sequences or optionals of numbers */
 	uint32_t *slot;          /* value -> the slot + 1 that it has in a run; 0: it has none */
 	uint32_t nslots;
-	double slot_bytes;        /* of all slots, where each open size is SLOT_SIZE or as near to it as it may be */
+	double slot_bytes; /* of all slots, where each open size is SLOT_SIZE or as near to it as it may be */
+	/* slot -> the first of those with which it exchanges what they own; -1: none. NULL: no branch or loop of such values */
+	int64_t *kin;
 	VEC(struct state) states; /* by input */
 	int64_t state_bytes;      /* of the memory of states */
 	struct sizes sizes;

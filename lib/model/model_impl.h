@@ -76,8 +76,12 @@ void views_follow_graph(struct model *M, const struct graph *g);
 /* ---- slots.c ---- */
 /* Is there any value of varying size in a section? */
 bool model_varies(const struct model *M);
+/* Any sequence or optional of numbers? */
+bool model_lists(const struct model *M);
 /* Fills slot and nslots, and the slots of control calls. */
 void slots_give(struct model *M);
+/* Fills kin; after all slots are given. */
+void slots_kin(struct model *M);
 
 /* ---- sizes.c ---- */
 /* There are more values than `had`. */

@@ -1,15 +1,16 @@
 /* Calls without a kernel that a function of lib/native computes. */
 #include <stdlib.h>
+#include "graph/kinds.h"
 #include "model/model_impl.h"
 #include "model/state.h"
 #include "op/native.h"
 
-/* No value, or a tensor with elements of one size. */
+/* No value, or a tensor with elements of one size, or a list of such. */
 static bool is_plain(struct module *m, val_id v)
 {
 	const struct type *t = &val(m, v)->type;
 
-	return !v || (!t->other && dtype_size(t->dtype));
+	return !v || (!t->other && dtype_size(t->dtype)) || type_lists_numbers(t);
 }
 
 static bool all_plain(struct module *m, const struct node *n)
@@ -74,7 +75,10 @@ node_id native_view(struct module *m, node_id group)
 {
 	node_id id = native_node(m, group);
 
-	return id && op_is(node(m, id)->op, OP_VIEW) && node(m, group)->nout == 1 && node_varies(m, node(m, group)) ? id : 0;
+	return id && op_is(node(m, id)->op, OP_VIEW) && node(m, group)->nout == 1 && node_varies(m, node(m, group)) &&
+			       !val(m, node(m, group)->out[0])->type.other
+		       ? id
+		       : 0;
 }
 
 const struct call *call_native(const struct call *c) { return c->kernel != KERNEL_NATIVE ? c->otherwise : c->settled ? NULL : c; }

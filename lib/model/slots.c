@@ -1,6 +1,7 @@
 /* The slots of values whose size only a run knows. Values that are never alive together share one. */
 #include <stdlib.h>
 #include <string.h>
+#include "graph/kinds.h"
 #include "model/control.h"
 #include "model/model_impl.h"
 
@@ -122,6 +123,15 @@ static void give_control(struct slots *s, uint32_t c)
 	}
 }
 
+/* Does step c leave v where it is, in a list or as one? */
+static bool lies_elsewhere(const struct model *M, uint32_t c, val_id v)
+{
+	const struct node *n = node(M->m, M->calls.a[c].node);
+
+	return type_lists_numbers(&val(M->m, v)->type) ||
+	       (M->calls.a[c].kernel == KERNEL_NATIVE && n->nin && n->in[0] && type_lists_numbers(&val(M->m, n->in[0])->type));
+}
+
 static void give_section(struct slots *s)
 {
 	struct model *M = s->M;
@@ -134,7 +144,8 @@ static void give_section(struct slots *s)
 			if (value_varies(M->m, v))
 				M->slot[v] = 1 + slot_for(s, c,
 							  (struct slot_use){s->last[v] > c ? s->last[v] : c,
-									    M->root[v] != v || M->calls.a[c].kernel == KERNEL_APPEND,
+									    M->root[v] != v || M->calls.a[c].kernel == KERNEL_APPEND ||
+										    lies_elsewhere(M, c, v),
 									    usual_bytes(s, v)});
 		}
 		if (M->calls.a[c].control)
@@ -173,6 +184,22 @@ static void note_bytes(double **bytes, size_t had, const struct slots *s)
 	}
 }
 
+bool model_lists(const struct model *M)
+{
+	struct module *m = M->m;
+	bool lists = false;
+
+	for (size_t s = 0; s < M->sections.n; s++) {
+		const struct graph *g = graph(m, M->sections.a[s].graph);
+		for (size_t i = 0; i < g->in.n; i++)
+			lists |= type_lists_numbers(&val(m, g->in.a[i])->type);
+		for (size_t i = 0; i < g->nodes.n; i++)
+			for (uint32_t k = 0; k < node(m, g->nodes.a[i])->nout; k++)
+				lists |= type_lists_numbers(&val(m, node(m, g->nodes.a[i])->out[k])->type);
+	}
+	return lists;
+}
+
 /* Callers come before what they call: the slots of a body lie behind those of all its callers, so branches share theirs. */
 void slots_give(struct model *M)
 {
@@ -203,4 +230,59 @@ void slots_give(struct model *M)
 	free(bytes);
 	free(usual);
 	free(base);
+}
+
+/* ---- slots that exchange what they own ---- */
+
+static int64_t first_kin(const struct model *M, int64_t slot)
+{
+	while (M->kin[slot] != slot)
+		slot = M->kin[slot];
+	return slot;
+}
+
+static void make_kin(struct model *M, uint32_t a, uint32_t b)
+{
+	int64_t x = first_kin(M, a), y = first_kin(M, b);
+
+	M->kin[x > y ? x : y] = x > y ? y : x;
+}
+
+/* What a body gives moves to a slot of the call, and from there to the result's. */
+static void kin_of_call(struct model *M, const struct call *c)
+{
+	const struct control *x = c->control;
+	uint32_t nout = node(M->m, c->alone)->nout, first = x->use == BODY_LOOP;
+
+	for (uint32_t k = 0; k < nout; k++) {
+		make_kin(M, x->slot + k, x->result[k]);
+		for (uint32_t b = 0; b < x->nbody; b++) {
+			val_id root = M->root[graph(M->m, x->body[b])->out.a[first + k]];
+			if (M->slot[root])
+				make_kin(M, x->slot + k, M->slot[root] - 1);
+		}
+	}
+}
+
+void slots_kin(struct model *M)
+{
+	uint32_t *many = xcalloc(M->nslots + 1, sizeof *many), any = 0;
+
+	M->kin = xcalloc(M->nslots + 1, sizeof *M->kin);
+	for (uint32_t i = 0; i < M->nslots; i++)
+		M->kin[i] = i;
+	for (uint32_t c = 0; c < M->calls.n; c++)
+		if (M->calls.a[c].control && M->calls.a[c].control->values) {
+			kin_of_call(M, &M->calls.a[c]);
+			any = 1;
+		}
+	for (uint32_t i = 0; i < M->nslots; i++)
+		many[first_kin(M, i)]++;
+	for (uint32_t i = M->nslots; i-- > 0;)
+		M->kin[i] = many[first_kin(M, i)] > 1 ? first_kin(M, i) : -1;
+	free(many);
+	if (any)
+		return;
+	free(M->kin);
+	M->kin = NULL;
 }

@@ -50,6 +50,10 @@ enum native_type {
 
 enum { NATIVE_RANK_MAX = 64 };
 
+/* Types of lists: their rank is 1, dims[0] says how many they hold, an optional one or none. */
+enum { NATIVE_SEQUENCE = -1, NATIVE_OPTIONAL = -2 };
+enum { NATIVE_WHOLE = -1 }; /* in place of the number of an element: the value itself */
+
 /* Row-major, or one axis before the others; data is aligned as its elements are. */
 struct native_tensor {
 	int type; /* NATIVE_NONE: the operand is not there, or the result is not wanted */
@@ -88,6 +92,15 @@ struct native {
 	const char *(*share)(struct native *, int i, int rank, const int64_t *dims);
 	/* Memory until the step is done, aligned to 64 bytes, not cleared; NULL: there is none. */
 	void *(*scratch)(struct native *, size_t bytes);
+	/* Of lists, where there are any; data of one is the caller's own. Element k of operand i. */
+	struct native_tensor (*item)(struct native *, int i, int64_t k);
+	/* Result i becomes a list of that type, of n elements, each to be put or made. NULL, or why not. */
+	const char *(*list)(struct native *, int i, int type, int64_t n);
+	/* Element k of result i, or the whole, is element l of operand j, or the whole. NULL, or why not. */
+	const char *(*put)(struct native *, int i, int64_t k, int j, int64_t l);
+	/* Storage for elements of list i, as many as have a shape here, one behind the other from element 0 on, not cleared. NULL: there is
+	 * none, and `why` says so. */
+	void *(*make)(struct native *, int i, int type, int rank, int64_t n, const int64_t *dims);
 	void *ctx;     /* the caller's */
 	char why[240]; /* native_why writes here */
 };
@@ -186,6 +199,8 @@ static inline double native_real(const struct native *n, int i, double def)
 {
 	return native_has(n, i) && native_count(&n->in[i]) > 0 ? native_get(n->in[i].type, n->in[i].data, 0) : def;
 }
+
+static inline bool native_is_list(int type) { return type == NATIVE_SEQUENCE || type == NATIVE_OPTIONAL; }
 
 /* An axis in [-rank, rank) made nonnegative; -1: it is not there. */
 static inline int native_axis(int64_t axis, int rank) { return axis < -rank || axis >= rank ? -1 : (int)(axis < 0 ? axis + rank : axis); }

@@ -104,4 +104,9 @@ NATIVE const char *native_Unsqueeze(struct native *n)
 	return views_share(n, x->rank + (int)count, dims);
 }
 
-NATIVE const char *native_Identity(struct native *n) { return n->share(n, 0, n->in[0].rank, n->in[0].dims); }
+NATIVE const char *native_Identity(struct native *n)
+{
+	if (native_is_list(n->in[0].type))
+		return n->put(n, 0, NATIVE_WHOLE, 0, NATIVE_WHOLE);
+	return n->share(n, 0, n->in[0].rank, n->in[0].dims);
+}

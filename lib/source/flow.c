@@ -8,9 +8,10 @@ static void put_flow_type(const struct control_step *w, val_id v)
 {
 	struct module *m = w->e->M->m;
 	const struct type *t = &val(m, v)->type;
+	int rank = t->other ? RANK_UNKNOWN : t->rank;
 
-	fprintf(w->f, "{%d, %d, (const int64_t[]){", (int)t->dtype, t->rank);
-	for (int i = 0; i < t->rank; i++) {
+	fprintf(w->f, "{%d, %d, (const int64_t[]){", value_type_number(w->e, v), rank);
+	for (int i = 0; i < rank; i++) {
 		int64_t n;
 		fprintf(w->f, "%" PRId64 ", ", poly_is_const(m->dims, t->dims[i], &n) ? n : -1);
 	}
@@ -150,7 +151,7 @@ static void put_loop_slots(const struct control_step *w)
 
 	fprintf(w->f, "\t\tstruct hone_slot *const result[] = {");
 	for (uint32_t k = 0; k < w->n->nout; k++)
-		if (k >= p->ncarried && !call_result(w->e->M, w->call, k))
+		if (w->body && k >= p->ncarried && !call_result(w->e->M, w->call, k))
 			fprintf(w->f, "NULL, ");
 		else
 			fprintf(w->f, "&m->slot[%" PRIu32 "], ", w->x->result[k]);
@@ -194,11 +195,40 @@ static void put_loop(const struct control_step *w)
 	fprintf(w->f, ")\n\t\t\treturn -1;\n\t}\n");
 }
 
+/* ---- maps ---- */
+
+static void put_map(const struct control_step *w)
+{
+	struct model *M = w->e->M;
+	const struct graph *b = graph(M->m, w->x->body[0]);
+
+	fprintf(w->f, "\t{\n");
+	put_flow_types(w, "takes", b->in.a, b->in.n);
+	put_flow_types(w, "gives", b->out.a, b->out.n);
+	fprintf(w->f, "\t\tconst struct hone_value *const operand[] = {");
+	for (uint32_t i = 0; i < w->n->nin; i++) {
+		put_value_pointer(w->e, w->f, call_operand(M, w->call, i));
+		fprintf(w->f, ", ");
+	}
+	fprintf(w->f, "NULL};\n");
+	put_loop_slots(w);
+	fprintf(w->f,
+		"\t\tif (flow_map(m, &(const struct flow_map){%" PRIu32 ", %" PRIu32 ", %" PRIu32 ", takes, gives, (const uint8_t[]){",
+		w->c, w->n->nin, w->n->nout);
+	for (uint32_t i = 0; i < w->n->nin; i++)
+		fprintf(w->f, "%d, ", mapped_operand(M->m, w->n, i));
+	fprintf(w->f, "0},\n\t\t\t.body = steps_%" PRIu32 ", .arena = ", M->section_of[w->x->body[0]] - 1);
+	put_workspace(w->e, w->f, w->c, 0);
+	fprintf(w->f, ", .operand = operand, .result = result, .spare = spare}, seconds, %s))\n\t\t\treturn -1;\n\t}\n", w->last);
+}
+
 void put_flow_call(struct emission *e, FILE *f, const struct section *s, uint32_t c)
 {
 	struct control_step w = control_step(e, f, s, c);
 
-	if (w.body)
+	if (w.x->use == BODY_MAP)
+		put_map(&w);
+	else if (w.body)
 		put_loop(&w);
 	else
 		put_branches(&w);

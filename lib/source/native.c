@@ -64,7 +64,8 @@ void put_natives(struct emission *e, FILE *f)
 		fprintf(f, "\n#if IN_PART(%d)\n%s#endif\n", all->natives.a[i].part, all->natives.a[i].text);
 	fprintf(f,
 		"\n/* Memory of the native steps, while they run. */\nstruct native_scratch {\n\tchar *p; /* size bytes, kept from step to step */\n"
-		"\tsize_t size, used, wanted;\n\tstruct native_more {\n\t\tstruct native_more *next;\n\t} *more; /* what did not fit */\n};\n\n");
+		"\tsize_t size, used, wanted;\n\tstruct native_more {\n\t\tstruct native_more *next;\n\t} *more; /* what did not fit */\n%s};\n\n",
+		e->M->listed ? "\tstruct hone_lists *lists;\n" : "");
 }
 
 static void put_float(FILE *f, double v)
@@ -148,13 +149,14 @@ void put_native_attrs(struct emission *e, FILE *f, uint32_t c)
 static void put_type(struct emission *e, FILE *f, val_id v)
 {
 	const struct type *t = &val(e->M->m, v)->type;
+	int rank = t->other ? RANK_UNKNOWN : t->rank;
 	int64_t dims[RANK_MAX];
 
-	for (int i = 0; i < t->rank; i++)
+	for (int i = 0; i < rank; i++)
 		if (!poly_is_const(e->M->m->dims, t->dims[i], &dims[i]))
 			dims[i] = -1;
-	fprintf(f, "{%d, %d, ", (int)t->dtype, t->rank);
-	put_ints(f, t->rank < 0 ? 0 : t->rank, dims);
+	fprintf(f, "{%d, %d, ", value_type_number(e, v), rank);
+	put_ints(f, rank < 0 ? 0 : rank, dims);
 }
 
 /* A value as a struct native_tensor. result: one that varies has its place later. */

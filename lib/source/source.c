@@ -117,12 +117,18 @@ static void put_runtime(struct emission *e, FILE *f)
 	}
 	if (e->M->states.n)
 		put_template(e, f, lend_text, NULL);
+	if (e->M->listed)
+		put_template(e, f, lists_text, NULL);
 	if (e->M->nappend)
 		put_template(e, f, append_text, NULL);
 	if (e->M->nmaps)
 		put_template(e, f, maps_text, NULL);
-	if (e->M->natives)
-		put_template(e, f, native_runtime_text, NULL);
+	if (e->M->natives) {
+		const char *run = put_template(e, f, native_runtime_text, "@LISTS@");
+		if (e->M->listed)
+			put_template(e, f, lists_native_text, NULL);
+		put_template(e, f, run, NULL);
+	}
 	if (e->functions.threads > 1)
 		put_template(e, f, team, NULL);
 	put_steps(e, f);

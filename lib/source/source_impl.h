@@ -8,8 +8,8 @@
 
 /* ---- text.c ---- */
 extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
-	values_run_text[], state_text[], append_text[], lend_text[], maps_text[], sizes_text[], gears_text[],
-	flow_text[];                                                          /* templates in this folder, NAME.in */
+	values_run_text[], state_text[], append_text[], lend_text[], maps_text[], sizes_text[], gears_text[], flow_text[], lists_text[],
+	lists_native_text[];                                                  /* templates in this folder, NAME.in */
 extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
@@ -17,8 +17,9 @@ void put_string(FILE *f, const char *s);
 void put_comment(FILE *f, const char *s);
 /* The template up to (not including) the line that is `until`; returns what follows that line. Lines that begin with
  * @THREADS@ are for libraries of several threads, those with @NATIVE@ for libraries with native steps, with
- * @SHAPED@ for those that have sizes that only a run knows, with @KEPT@ for those that keep states, with @GROWS@ for those that
- * append to states. */
+ * @SHAPED@ for those that have sizes that only a run knows, with @LISTED@ for those that have sequences or optionals of numbers, with
+ * @FLOWS@ for those with branches or loops of values whose size varies, with @KEPT@
+ * for those that keep states, with @GROWS@ for those that append to states. */
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until);
 /* Of the node, else of its first result. */
 const char *call_name(struct emission *e, uint32_t c);
@@ -57,6 +58,13 @@ void put_wrote(struct emission *e, FILE *f, const struct call *x);
 
 /* ---- maps.c ---- */
 void put_maps_call(struct emission *e, FILE *f, uint32_t c);
+
+/* ---- lists.c ---- */
+void put_list_tables(struct emission *e, FILE *f);
+/* The type of a value, as its struct hone_value says it: of what is no tensor a negative number. */
+int value_type_number(struct emission *e, val_id v);
+/* Results of call c, which the slow path made, that are lists get their blocks. */
+void put_lists_of_call(struct emission *e, FILE *f, uint32_t c);
 
 /* ---- control.c ---- */
 /* A control call that is written. */

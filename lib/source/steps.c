@@ -172,6 +172,7 @@ static void put_values_call(struct emission *e, FILE *f, uint32_t c)
 	for (uint32_t k = 0; k < n->nout; k++)
 		fprintf(f, "%" PRId64 ", ", value_varies(m, n->out[k]) ? 0 : value_bytes(m, n->out[k]));
 	fprintf(f, "0}}))\n\t\treturn -1;\n");
+	put_lists_of_call(e, f, c);
 }
 
 static void put_opaque_call(struct emission *e, FILE *f, uint32_t c)
@@ -390,9 +391,8 @@ void put_steps(struct emission *e, FILE *f)
 	if (e->M->sections.n > 1)
 		fputs(sections_text, f);
 	put_fitted_text(e, f);
-	for (uint32_t c = 0, any = 0; c < e->M->calls.n && !any; c++)
-		if ((any = e->M->calls.a[c].control && e->M->calls.a[c].control->values))
-			put_template(e, f, flow_text, NULL);
+	if (e->M->kin)
+		put_template(e, f, flow_text, NULL);
 	for (uint32_t c = 0; c < e->M->calls.n; c++)
 		if (call_native(&e->M->calls.a[c]))
 			put_native_attrs(e, f, c);

@@ -39,8 +39,7 @@ static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n,
 	}
 	fprintf(f, "static const int %s_type[] = {", what);
 	for (size_t i = 0; i < n; i++)
-		fprintf(f, "%d, ",
-			val(m, v[i])->type.other ? value_kind_number(type_kind(&val(m, v[i])->type)) : (int)val(m, v[i])->type.dtype);
+		fprintf(f, "%d, ", value_type_number(e, v[i]));
 	fprintf(f, "0};\n");
 }
 
@@ -139,6 +138,15 @@ static void put_states(struct emission *e, FILE *f)
 	put_digest(f, "state_digest", states_digest(e->M));
 }
 
+/* Slots that exchange what they own: each by the first of them; -1: it exchanges nothing. */
+static void put_kin(struct emission *e, FILE *f)
+{
+	fprintf(f, "static const int slot_kin[] = {");
+	for (uint32_t i = 0; i < e->M->nslots; i++)
+		fprintf(f, "%" PRId64 ", ", e->M->kin[i]);
+	fprintf(f, "-1};\n");
+}
+
 void put_tables(struct emission *e, FILE *f)
 {
 	const struct graph *g = graph(e->M->m, e->M->m->main);
@@ -148,6 +156,10 @@ void put_tables(struct emission *e, FILE *f)
 	put_digest(f, "weights_digest", e->weights.digest);
 	put_tensors(e, f, "input", g->in.n, g->in.a, NULL);
 	put_tensors(e, f, "output", g->out.n, g->out.a, g->out_name.a);
+	if (e->M->listed)
+		put_list_tables(e, f);
+	if (e->M->kin)
+		put_kin(e, f);
 	put_step_table(e, f);
 	if (e->M->states.n)
 		put_states(e, f);

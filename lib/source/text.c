@@ -40,6 +40,12 @@ const char lend_text[] =
 const char maps_text[] =
 #include "lib/source/maps.in.inc"
 	;
+const char lists_text[] =
+#include "lib/source/lists.in.inc"
+	;
+const char lists_native_text[] =
+#include "lib/source/lists_native.in.inc"
+	;
 const char state_file_text[] =
 #include "lib/source/state_file.h.inc"
 	;
@@ -96,6 +102,8 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 	} marks[] = {{"@THREADS@", e->functions.threads > 1},
 		     {"@NATIVE@", e->M->natives},
 		     {"@SHAPED@", e->M->shaped},
+		     {"@LISTED@", e->M->listed},
+		     {"@FLOWS@", e->M->kin},
 		     {"@KEPT@", e->M->states.n},
 		     {"@GROWS@", e->M->nappend}};
 

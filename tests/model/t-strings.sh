@@ -99,7 +99,7 @@ int main(void)
 			return 3;
 		if (out[2].type != HONE_SEQUENCE || out[2].rank != 1 || out[2].shape[0] != 3 || v[1].rank != 2 || v[1].shape[0] != 2 || ((float *)v[1].data)[1] != 4)
 			return 4;
-		if (out[5].type != HONE_OPTIONAL || out[5].shape[0] != 1 || q->rank != 2 || ((float *)q->data)[1] != 4 || out[6].data != o || fixed[1].n != 1)
+		if (out[5].type != HONE_OPTIONAL || out[5].shape[0] != 1 || q->rank != 2 || ((float *)q->data)[1] != 4 || ((const float *)((const struct hone_value *)out[6].data)->data)[0] != 5 || fixed[1].n != 1)
 			return 5;
 	}
 	in[0].type = 7;

@@ -5,9 +5,12 @@ attack_passes() {
 	case $1 in *.txt) ge-load "$1" ;; *) ge-import -q "$1" ;; esac | ge-shape -q | ge-fold -q | ge-simplify -q --prove | ge-deadedge -q | ge-cse -q |
 		ge-dedup -q | ge-prune -q | ge-integer -q | ge-fuse -q | ge-layout -q
 }
-# What a slot has beyond its value, and a workspace beyond what a step asks for, is poisoned.
+# What a slot has beyond its value, and a workspace beyond what a step asks for, is poisoned; blocks of lists are of just their size, and
+# never used again.
 tight() {
 	sed -e 's/^\tif (bytes < 0 || (size_t)bytes > s->bytes || !s->own)$/\tif (1)/' -e 's/^\ts->v\.data = s->own;$/__asan_unpoison_memory_region(s->own, s->bytes); __asan_poison_memory_region((char *)s->own + bytes, s->bytes - bytes);\n&/' \
+		-e 's/^\tb = at < BLOCK_SIZES ? home->unused\[at\] : NULL;$/\tif (posix_memalign((void **)\&b, 64, sizeof *b + (size_t)bytes)) b = NULL;/' \
+		-e 's/^\t\thome->unused\[size = at\] = b->next;$/\t\t;/' -e 's/^\tb->next = b->home->unused\[b->size\];$/\tfree(b);\n\treturn;/' \
 		-e '/^static int slot_grow(/,/^}/s/^\tif (s->own && bytes <= s->bytes)$/\tif (s->own) __asan_unpoison_memory_region(s->own, s->bytes);\n&/' \
 		-e 's/^\tif (bytes < 0)$/if (m->work) { __asan_unpoison_memory_region(m->work, m->work_bytes); if (bytes >= 0 \&\& (size_t)bytes < m->work_bytes) __asan_poison_memory_region((char *)m->work + bytes, m->work_bytes - bytes); }\n&/' "$1"
 }
@@ -21,6 +24,9 @@ attack() {
 	{ echo '#include <sanitizer/asan_interface.h>' && tight "$name.c"; } >"$name.tight.c"
 	for what in 'own + bytes' 'if (1)$'; do # of slot_bytes and slot_record
 		! grep -q slot_bytes "$name.c" || grep -q "$what" "$name.tight.c" || ok 1 "$name: a slot is poisoned behind its value: $what"
+	done
+	for what in 'posix_memalign((void \*\*)&b' '^[[:space:]]*;$' '^[[:space:]]free(b);$'; do # of block_new and block_drop
+		! grep -q block_new "$name.c" || grep -q "$what" "$name.tight.c" || ok 1 "$name: a block is as large as its value: $what"
 	done
 	${CC:-cc} -w -g -fsanitize=address,undefined -fno-sanitize=float-divide-by-zero,float-cast-overflow,alignment -fno-sanitize-recover=undefined -I"$top/lib" -I"$top/tests" \
 		-DNAME="$name" -std=gnu11 $(sed -n 's/.*Compile with: //p' "$name.c" | head -1) -O0 "$top/tests/model/sizes/drive.c" "$name.tight.c" $drive_libs -o "$name.drive" 2>said ||

@@ -7,6 +7,7 @@
 #include "common/msg.h"
 #include "common/rng.h"
 #include "common/tool.h"
+#include "graph/kinds.h"
 #include "near.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
@@ -30,6 +31,8 @@ struct given {
 	struct hone_value v;
 	int64_t shape[AXES_MAX];
 	bool hostile;
+	struct given *inside; /* of a list: n of them, which v.data has the values of */
+	int64_t n;
 };
 
 static struct rng rng;
@@ -117,11 +120,51 @@ static bool count(const struct hone_value *v, size_t *n)
 	return !large;
 }
 
-static void draw_input(struct module *m, val_id v, const int64_t *env, struct given *g)
+static void draw_input(struct module *m, const struct type *t, const int64_t *env, struct given *g);
+
+/* A sequence or an optional. What it holds is where its shape says, for nobody can see whether it is. */
+static void draw_list(struct module *m, const struct type *t, const int64_t *env, struct given *g)
 {
-	const struct type *t = &val(m, v)->type;
+	enum { ELEMENTS = 4 };
+	bool optional = type_kind(t) == KIND_OPTIONAL;
+	struct type inside = type_inside(t);
+
+	g->n = g->shape[0] = rng_range(&rng, 0, optional ? 1 : ELEMENTS);
+	g->inside = calloc((size_t)g->n + 1, sizeof *g->inside);
+	g->v = (struct hone_value){value_kind_number(type_kind(t)), 1, g->shape, malloc((size_t)g->n * sizeof(struct hone_value))};
+	for (int64_t i = 0; i < g->n; i++) {
+		draw_input(m, &inside, env, &g->inside[i]);
+		g->hostile |= g->inside[i].hostile;
+		((struct hone_value *)g->v.data)[i] = g->inside[i].v;
+	}
+	if (!one_in(40))
+		return;
+	g->hostile = true;
+	switch (rng_range(&rng, 0, 3)) {
+	case 0: g->shape[0] = -1; break;
+	case 1: g->shape[0] = INT64_MAX; break;
+	case 2: g->v.type = (int)rng_range(&rng, 0, 40) - 4; break;
+	case 3: g->v.rank = (int)rng_range(&rng, 0, 3) - 1; break;
+	}
+}
+
+static void forget(struct given *g)
+{
+	for (int64_t i = 0; i < g->n; i++)
+		forget(&g->inside[i]);
+	free(g->inside);
+	free(g->v.data);
+}
+
+static void draw_input(struct module *m, const struct type *t, const int64_t *env, struct given *g)
+{
 	size_t n = 0;
 
+	*g = (struct given){0};
+	if (t->other) {
+		draw_list(m, t, env, g);
+		return;
+	}
 	*g = (struct given){.v = {(int)t->dtype, t->rank < 0 ? (int)rng_range(&rng, 0, 4) : t->rank, g->shape, NULL}};
 	for (int d = 0; d < g->v.rank; d++) {
 		bool known = t->rank >= 0 && t->dims[d] != POLY_UNKNOWN;
@@ -181,7 +224,15 @@ static double element(const struct hone_value *v, int64_t i)
 static const char *differs(const struct hone_value *v, const struct tensor *r, struct arena *a)
 {
 	double worst = 0, scale = 1;
+	const char *why = NULL;
 
+	if (r->kind != KIND_TENSOR) {
+		if (v->type != value_kind_number((enum kind)r->kind) || v->rank != 1 || v->shape[0] != (int64_t)r->nitem)
+			return "its length, or its kind";
+		for (size_t i = 0; i < r->nitem && !why; i++)
+			why = differs((const struct hone_value *)v->data + i, r->item[i], a);
+		return why;
+	}
 	if (v->type != (int)r->dtype || v->rank != r->rank)
 		return "its type";
 	for (int d = 0; d < v->rank; d++)
@@ -272,7 +323,7 @@ static void one_run(struct module *m, NAME *x)
 	if (!one_in(50))
 		make_small(m, env);
 	for (size_t i = 0; i < g->in.n; i++) {
-		draw_input(m, g->in.a[i], env, &in[i]);
+		draw_input(m, &val(m, g->in.a[i])->type, env, &in[i]);
 		hostile |= in[i].hostile;
 		v[i] = in[i].v;
 	}
@@ -282,7 +333,7 @@ static void one_run(struct module *m, NAME *x)
 	if (!hostile && one_in(EACH))
 		compare(m, in, rc, out);
 	for (size_t i = 0; i < g->in.n; i++)
-		free(in[i].v.data);
+		forget(&in[i]);
 	free(env);
 }
 
