@@ -19,6 +19,7 @@ static const struct {
 	struct argp_option option;
 } common[] = {
 	{TOOL_OUT, {NULL, 'o', "FILE", 0, "write to FILE, whole or not at all", -2}},
+	{TOOL_STEM, {NULL, 'o', "STEM", 0, "write STEM.c, STEM.h and so on, each whole or not at all", -2}},
 	{TOOL_WHY, {"why", KEY_WHY, 0, 0, "say on standard error what was done to each node, or why not", -2}},
 	{TOOL_JSON, {"json", KEY_JSON, 0, 0, "report as JSON", -2}},
 	{0, {"quiet", KEY_QUIET, 0, 0, "no notes and no progress", -2}},

@@ -12,6 +12,7 @@ enum tool_flags {
 	TOOL_OUT = 1,       /* takes -o FILE */
 	TOOL_WHY = 2,       /* takes --why */
 	TOOL_JSON = 4,      /* takes --json */
+	TOOL_STEM = 16,     /* takes -o STEM: files of its own begin so */
 	TOOL_IN_STREAM = 8, /* [FILE], else standard input; prints usage (64) if that is a terminal */
 };
 

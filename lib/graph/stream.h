@@ -10,6 +10,8 @@ struct stream_writer;
 /* path NULL or "-": standard input. Missing 66. A tool that also writes a stream calls stream_create
  * first: then whatever goes wrong here is told downstream by an abort record. */
 struct stream_reader *stream_open(const char *path);
+/* Does a stream begin with these n bytes? As far as there are any. */
+bool stream_begins(const unsigned char *p, size_t n);
 /* The next module, or NULL at the clean end. Cut, corrupt, wrong version: die(65) with the offset. An
  * abort record from upstream: die_silent(65). A stream of no module at all is 65. */
 struct module *stream_read(struct stream_reader *r);

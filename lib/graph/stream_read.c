@@ -587,7 +587,7 @@ static bool begins(const unsigned char *p, size_t n, const char *with)
 	return !memcmp(p, with, n < len ? n : len);
 }
 
-static bool is_stream(const unsigned char *p, size_t n)
+bool stream_begins(const unsigned char *p, size_t n)
 {
 	return begins(p, n, "\x94\xa4hone") || begins(p, n,
 						      "\x91\xa5"
@@ -598,7 +598,7 @@ struct stream_reader *stream_open(const char *path)
 {
 	struct stream_reader *r = xcalloc(1, sizeof *r);
 	r->name = sym_str(intern(path && strcmp(path, "-") ? path : "standard input"));
-	mapped_open_if(&r->in, path, is_stream);
+	mapped_open_if(&r->in, path, stream_begins);
 	return r;
 }
 
@@ -635,7 +635,7 @@ struct module *stream_read(struct stream_reader *r)
 		return NULL;
 	if (left == 0)
 		die(EX_BADDATA, "%s:0: empty; a graph stream expected", r->name);
-	if (!is_stream(p, left)) {
+	if (!stream_begins(p, left)) {
 		const char *hint = r->nmodules ? NULL : guess(p, left);
 		die(EX_BADDATA, "%s:%zu: %s%s%s", r->name, r->pos, r->nmodules ? "garbage after the end of a module" : "not a graph stream",
 		    hint ? "; " : "", hint ? hint : "");

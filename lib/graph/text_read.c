@@ -514,7 +514,7 @@ struct module *text_read(struct text_reader *r)
 	if (s->p == s->end && r->nmodules)
 		return NULL;
 	if (!scan_is(s, "hone-text"))
-		scan_die(s, "not the text form of a graph: it begins with 'hone-text %d'", TEXT_VERSION);
+		scan_die(s, "not the text form of a graph, which begins with 'hone-text %d'", TEXT_VERSION);
 	int64_t version = scan_int(s);
 	if (version != TEXT_VERSION)
 		scan_die(s, "text version %lld, this program reads %d", (long long)version, TEXT_VERSION);

@@ -555,6 +555,9 @@ static void skeleton_free(void *arena, void *p) {}
 static const Onnx__ModelProto *read_model(struct importer *c, struct arena *arena)
 {
 	struct skeleton s;
+
+	if (c->file.n && stream_begins(c->file.p, c->file.n))
+		die(EX_BADDATA, "%s:0: a graph stream, not an ONNX model: it has been imported", c->path);
 	ProtobufCAllocator allocator = {skeleton_alloc, skeleton_free, arena};
 	wire_scan(c->path, c->file.p, c->file.n, &s);
 	Onnx__ModelProto *p = onnx__model_proto__unpack(&allocator, s.n, s.p);
@@ -571,7 +574,7 @@ struct module *onnx_import(const char *path, const struct onnx_import_opts *o)
 	bool pipe = !path || !strcmp(path, "-");
 	struct mapped file;
 	mapped_open(&file, path);
-	return onnx_import_bytes(pipe ? "(standard input)" : path, file.p, file.n, pipe || file.heap, o);
+	return onnx_import_bytes(pipe ? "standard input" : path, file.p, file.n, pipe || file.heap, o);
 }
 
 struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap, const struct onnx_import_opts *o)

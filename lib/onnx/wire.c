@@ -353,6 +353,8 @@ static const char *other_kind(const unsigned char *p, size_t n)
 		return "an ONNX Runtime .ort file; use the .onnx it was made from";
 	if (n >= 8 && !memcmp(p + 4, "TFL3", 4))
 		return "a TensorFlow Lite file, not an ONNX model; export it to ONNX";
+	if (starts(p, n, "hone-text"))
+		return "the text form of a graph, not an ONNX model; ge-load reads it";
 	if (starts(p, n, "\x93NUMPY"))
 		return "a NumPy array, not an ONNX model";
 	while (i < n && (p[i] == ' ' || p[i] == '\n' || p[i] == '\r' || p[i] == '\t'))

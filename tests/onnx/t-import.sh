@@ -24,6 +24,8 @@ printf 'PK\003\004\024\000\000\000\010\000' | refuse 65 'zip' 'a zip'
 printf '\037\213\010\000\000\000\000\000' | refuse 65 'compressed' 'a gzip'
 printf '{"nodes": []}' | refuse 65 'JSON' 'JSON'
 printf '\211HDF\r\n\032\n' | refuse 65 'HDF5' 'HDF5'
+printf '\224\244hone\001' | refuse 65 'it has been imported' 'a graph stream'
+printf 'hone-text 1\nmodule ir=8 opset=28\n' | refuse 65 'ge-load reads it' 'the text form'
 printf 'just some text' | refuse 65 'bad.onnx:' 'text'
 ge-import no-such.onnx >out.g 2>err
 [ $? -eq 66 ] && grep -q no-such.onnx err
