@@ -118,7 +118,7 @@ static bool find_form(struct lower *L, bool turned, int64_t rows, struct packed 
 	val_id v = L->n->in[1];
 	const struct node *t = made_by(L, v, OP_Transpose);
 
-	if (rows < 1 || schedule_widens(rows) == WIDEN_AT_BUILD || low_dtype(L, 0) != DT_F32 || low_rank(L, 1) != 2)
+	if (rows < 1 || low_dtype(L, 0) != DT_F32 || low_rank(L, 1) != 2)
 		return false;
 	*q = (struct packed){.turned = turned};
 	if (t) {
@@ -311,8 +311,7 @@ static stage_id block_products(struct lower *L, const struct packed *q, stage_id
 	stage_id s = low_stage(L, "block", DT_F32, 2, (int64_t[]){q->count, q->N}, "b n");
 	poly k = in_block(L, q, stage_axis(L->p, s, 0), stage_reduce(L->p, s, "k", q->block)), row = poly_const(L->p->P, 0);
 
-	stage_body(L->p, s, COMB_SUM,
-		   low_fn2(L, FN_MUL, padded_at(L, q, pad, axis, row, k), code_at(L, q, k, stage_axis(L->p, s, 1))));
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, padded_at(L, q, pad, axis, row, k), code_at(L, q, k, stage_axis(L->p, s, 1))));
 	return s;
 }
 

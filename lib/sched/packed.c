@@ -10,9 +10,9 @@
  * depends on how fast a machine multiplies and how fast it reads memory. These two were timed on one; no rate says them yet. */
 enum widening schedule_widens(int64_t rows)
 {
-	enum { ROWS_WHERE_READ = 8, ROWS_IN_PANELS = 64 };
+	enum { ROWS_WHERE_READ = 8 };
 
-	return rows <= ROWS_WHERE_READ ? WIDEN_WHERE_READ : rows <= ROWS_IN_PANELS ? WIDEN_PANEL : WIDEN_AT_BUILD;
+	return rows <= ROWS_WHERE_READ ? WIDEN_WHERE_READ : WIDEN_PANEL;
 }
 
 /* Digits are made once a row, in about the time that they save in so many columns: both are vector operations on what is in registers. */

@@ -21,8 +21,7 @@ double schedule_moved(struct loop_prog *p, double bytes);
 /* Where weights of few bits are widened, of a product of so many rows. */
 enum widening {
 	WIDEN_WHERE_READ, /* for each row: it is bound by the bytes of the codes */
-	WIDEN_PANEL,      /* a panel once, for all rows */
-	WIDEN_AT_BUILD    /* before the model runs: it is bound by multiplications */
+	WIDEN_PANEL       /* a panel once, for all rows */
 };
 enum widening schedule_widens(int64_t rows);
 /* Does it pay to make a row digits (lib/lower/packed.h) for a product of so many columns? */

@@ -29,7 +29,7 @@ module ir=10 opset=21'
 }
 
 # built TARGET: m.so, and no kernel whose trace does not apply
-built() { hone build m.onnx -o m -q --target "$1" >log 2>err && ! grep -q 'plain loops' err log; }
+built() { hone build m.onnx -o m --target "$1" >log 2>err && ! grep -q 'plain loops' err log; }
 
 targets=x86-64
 [ "$(uname -m)" = x86_64 ] || targets=native
@@ -64,6 +64,23 @@ each u4 0 15 13 64 100 16 turned 1
 each i8 -128 127 5 100 96 32 matmul 1
 each u8 0 255 9 96 100 16 gemm 0
 each i8 -128 127 1 250 161 32 turned 1
+
+# Of rows that only a run knows: one kernel, or one more for one row.
+for type in i4 u8; do
+	model $type 0 7 m 256 96 32 turned 1 | sed 's/^graph main/symbol m 0 inf\n&/' >m.txt
+	ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g
+	for t in $targets; do
+		built "$t" && [ "$(grep -c 'steps: .* 0 native, 0 on the slow path' log)" = 1 ] && [ "$(wc -c <m.weights)" -lt $((256 * 96 * 2)) ]
+		ok $? "$type, open rows: kernels of packed weights on $t"
+		for rows in 1 2 7 40; do
+			equal --tol 2e-6 --shape x:${rows}x256 m.so m.g
+			ok $? "$type, $rows of open rows on $t"
+		done
+	done
+done
+model i4 -8 7 200 512 256 32 turned 0 >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
+[ "$(wc -c <m.weights)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 16384)) ]
+ok $? "for many rows weights stay packed"
 
 # One row is multiplied in integers, as near as in f32 whatever its size is. Where it is no number, no result of it is one.
 model i4 -8 7 1 256 300 32 turned 1 | sed '/Relu/d; s/output y = y/output y = a/' >m.txt
