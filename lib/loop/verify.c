@@ -3,7 +3,8 @@
  *
  *  1. By range: the least value of e over the loops is not negative.
  *  2. By facts: e - k*f >= 0 for a fact f >= 0 and a k that cancels a variable, up to three times.
- *  3. By running the loops that e depends on, if their iterations are few.
+ *  3. For sizes that vary: by what is the least of its terms over the loops, floors of loops by what they divide.
+ *  4. By running the loops that e depends on, if their iterations are few.
  *
  * What cannot be shown is refused, legal or not. */
 #include <string.h>
@@ -207,11 +208,53 @@ static bool follows_without_floor(struct loop_prog *p, poly e, const struct fact
 	return does;
 }
 
+/* A bound below term i of e where its one atom that loops change is a floor, and the others are sizes: that with the greatest or the least
+ * value of what is divided. The term itself if it is of another kind. */
+static poly least_floor(struct verify *v, poly e, int i)
+{
+	struct loop_prog *p = v->p;
+	struct polys *P = p->P;
+	const uint32_t *atoms;
+	int n;
+	int64_t lo, hi, c = poly_term(P, e, i, &n, &atoms);
+	poly times = poly_const(P, c), whole = times;
+	struct poly_atom floor = {0};
+
+	for (int k = 0; k < n; k++) {
+		poly_term(P, e, i, &n, &atoms); /* they may have moved */
+		struct poly_atom a = *poly_atom(P, atoms[k]);
+		poly x = a.kind == POLY_VAR     ? poly_of(P, a.var)
+			 : a.kind == POLY_FLOOR ? poly_floordiv(P, a.a, a.c)
+			 : a.kind == POLY_MIN   ? poly_min(P, a.a, a.b)
+						: poly_max(P, a.a, a.b);
+		whole = poly_mul(P, whole, x);
+		if (a.kind == POLY_FLOOR && !floor.c && !prog_fixed(p, x))
+			floor = a;
+		else
+			times = poly_mul(P, times, x);
+	}
+	poly_range(P, times, &lo, &hi);
+	if (!floor.c || !prog_fixed(p, times) || (lo < 0 && hi > 0))
+		return whole;
+	poly by = bound_over(p, floor.a, v->nloops, v->loop, hi <= 0);
+	return by == POLY_UNKNOWN ? whole : poly_mul(P, times, poly_floordiv(P, by, floor.c));
+}
+
+/* Does it follow from what its floors of loops and the loops are at least and at most, for sizes? */
+static bool follows_of_bounds(struct verify *v, poly e, const struct facts *f)
+{
+	poly sum = poly_const(v->p->P, 0);
+
+	for (int i = 0; v->p->params.n && i < poly_nterms(v->p->P, e); i++)
+		sum = poly_add(v->p->P, sum, least_floor(v, e, i));
+	return v->p->params.n && sum != e && follows(v->p, bound_over(v->p, sum, v->nloops, v->loop, false), f, 3);
+}
+
 static bool shown(struct verify *v, poly e, const struct facts *f)
 {
 	if (e == POLY_UNKNOWN)
 		return false;
-	return follows(v->p, e, f, 3) || follows_without_floor(v->p, e, f) || walked(v, e, f);
+	return follows(v->p, e, f, 3) || follows_without_floor(v->p, e, f) || follows_of_bounds(v, e, f) || walked(v, e, f);
 }
 
 /* ---- accesses ---- */
