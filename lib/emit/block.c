@@ -3,17 +3,23 @@
 #include "emit/emit_impl.h"
 #include <string.h>
 
+static bool is_held(const struct emit *e, poly guard)
+{
+	for (int i = 0; i < e->nheld; i++)
+		if (e->held[i] == guard)
+			return true;
+	return false;
+}
+
 bool guard_text(struct emit *e, const struct nest *n, const char **cond)
 {
-	int64_t lo, hi;
-
 	*cond = "";
 	for (size_t i = 0; i < n->guard.n; i++) {
 		poly g = env_subst(e, n->guard.a[i]);
-		poly_range(e->p->P, g, &lo, &hi);
-		if (hi < 0)
+		enum guard_state s = guard_state(e, g);
+		if (s == GUARD_NEVER)
 			return false;
-		if (lo < 0 && !(e->lane && poly_uses(e->p->P, g, e->lane)))
+		if (s == GUARD_ASKED && !is_held(e, n->guard.a[i]) && !(e->lane && poly_uses(e->p->P, g, e->lane)))
 			*cond = text(e, "%s%s%s", *cond, **cond ? " && " : "", cond_text(e, g));
 	}
 	return true;
@@ -31,14 +37,11 @@ static bool zero_fill(struct emit *e, ex_id ex)
 {
 	const struct ex *x = less_cast(e, ex), *fill = x->kind == EX_GUARD ? lex(e->p, x->a[1]) : NULL;
 	bool outside = false;
-	int64_t lo, hi;
 
 	if (!fill || fill->kind != EX_CONST || fill->c != 0 || fill->ic)
 		return false;
-	for (int i = 0; i < x->n && !outside; i++) {
-		poly_range(e->p->P, here(e, x->index[i]), &lo, &hi);
-		outside = hi < 0;
-	}
+	for (int i = 0; i < x->n && !outside; i++)
+		outside = guard_state(e, here(e, x->index[i])) == GUARD_NEVER;
 	return outside;
 }
 

@@ -53,6 +53,8 @@ struct run {
 	struct arena arena;
 };
 
+enum { HELD_MAX = 16 };
+
 struct emit {
 	FILE *f;
 	struct loop_prog *p;
@@ -76,6 +78,10 @@ struct emit {
 	poly_var lane;   /* if the loop being written is a vector loop: its variable, */
 	int lanes;       /* its largest extent, at most vl, */
 	poly lane_guard; /* and >= 0 in active lanes (0: all of them) */
+	int nheld;
+	poly held[HELD_MAX]; /* guards that loops around have asked */
+	struct map states;   /* of guards in the block states_of, where sizes vary: guard_state, and 1 */
+	nest_id states_of;
 	/* the block being written, and its expression */
 	nest_id block;
 	VEC(int) uses; /* of each expression of the body, by ex id - uses_base */
@@ -128,6 +134,11 @@ void declare_locals(struct emit *e, nest_id n);
 bool is_home(struct emit *e, nest_id n);
 /* Declares a scratch buffer; behind: text that is added to its address in the workspace, or "". */
 void emit_scratch(struct emit *e, buf_id b, const char *behind);
+
+/* ---- known.c ---- */
+/* Does g >= 0 hold wherever the block runs? */
+enum guard_state { GUARD_ASKED, GUARD_ALWAYS, GUARD_NEVER };
+enum guard_state guard_state(struct emit *e, poly g);
 
 /* ---- loops.c ---- */
 void emit_nest(struct emit *e, nest_id id);

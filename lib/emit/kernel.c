@@ -126,6 +126,7 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	arena_release(&e.keep);
 	free(e.regs);
 	free(e.buf_text);
+	map_free(&e.states);
 	free(e.open_at_alloc);
 }
 

@@ -1,11 +1,73 @@
 /* The walk over the nest: loops as C loops, or as a copy of the body for each iteration. */
 #include "emit/emit_impl.h"
 
+static bool has_guard(const struct nest *block, poly g)
+{
+	for (size_t i = 0; i < block->guard.n; i++)
+		if (block->guard.a[i] == g)
+			return true;
+	return false;
+}
+
+/* Is it asked by all blocks below the loop, of which `block` is the first, and does it depend on this loop and on none inside? */
+static bool is_shared(struct emit *e, nest_id loop, const nest_id *block, int n, poly g)
+{
+	nest_id around[NEST_DEPTH_MAX];
+	bool shared = poly_uses(e->p->P, g, lnest(e->p, loop)->var);
+
+	for (int k = nest_loops(e->p, block[0], around), i = 0; i < k && shared; i++)
+		if (around[i] != loop && nest_inside(e->p, around[i], loop))
+			shared = !poly_uses(e->p->P, g, lnest(e->p, around[i])->var);
+	for (int i = 1; i < n && shared; i++)
+		shared = has_guard(lnest(e->p, block[i]), g);
+	return shared;
+}
+
+/* Where sizes vary no piece of a loop has borders alone: what all blocks of an iteration ask is asked once, and held. The condition, "" if
+ * there is none; NULL: the iteration does nothing. */
+static const char *hold_guards(struct emit *e, nest_id loop)
+{
+	const char *cond = "";
+	int n = 0;
+	int64_t lo, hi;
+	nest_id *block = e->p->params.n ? nest_list(e->p, loop, 0, &n) : NULL;
+	const struct nest *first = n ? lnest(e->p, block[0]) : NULL;
+
+	for (size_t i = 0; first && i < first->guard.n && e->nheld < HELD_MAX; i++) {
+		poly g = first->guard.a[i];
+		if (!is_shared(e, loop, block, n, g))
+			continue;
+		poly now = env_subst(e, g);
+		poly_range(e->p->P, now, &lo, &hi);
+		if (hi < 0)
+			return NULL;
+		if (lo < 0)
+			cond = text(e, "%s%s%s", cond, *cond ? " && " : "", cond_text(e, now));
+		e->held[e->nheld++] = g;
+	}
+	return cond;
+}
+
 static void emit_body(struct emit *e, nest_id loop)
 {
+	int held = e->nheld;
+	const char *cond;
+
 	declare_locals(e, loop);
 	emit_prefetches(e, loop);
-	emit_nest(e, lnest(e->p, loop)->kid.a[0]);
+	if ((cond = hold_guards(e, loop))) {
+		bool asks = *cond;
+		if (asks) {
+			line(e, "if (%s) {", cond);
+			e->depth++;
+		}
+		emit_nest(e, lnest(e->p, loop)->kid.a[0]);
+		if (asks) {
+			e->depth--;
+			line(e, "}");
+		}
+	}
+	e->nheld = held;
 }
 
 /* One iteration, its variable replaced by `at`. */

@@ -310,14 +310,13 @@ static const char *scalar_guard(struct emit *e, ex_id ex)
 {
 	struct ex x = *lex(e->p, ex);
 	const char *cond = "";
-	int64_t lo, hi;
 
 	for (int i = 0; i < x.n; i++) {
 		poly c = here(e, x.index[i]);
-		poly_range(e->p->P, c, &lo, &hi);
-		if (hi < 0)
+		enum guard_state s = guard_state(e, c);
+		if (s == GUARD_NEVER)
 			return scalar(e, x.a[1]);
-		if (lo < 0)
+		if (s == GUARD_ASKED)
 			cond = text(e, "%s%s%s", cond, *cond ? " && " : "", cond_text(e, c));
 	}
 	if (!*cond)

@@ -176,15 +176,13 @@ struct condition {
 /* False: a condition is not linear in the lane. */
 static bool read_guard(struct emit *e, const struct ex *x, const struct lanes *m, struct condition *c)
 {
-	int64_t lo, hi;
-
 	*c = (struct condition){.all = "", .some = "", .other = "", .inner = *m};
 	for (int i = 0; i < x->n; i++) {
 		poly g = here(e, x->index[i]);
-		poly_range(e->p->P, g, &lo, &hi);
-		if (hi < 0)
+		enum guard_state s = guard_state(e, g);
+		if (s == GUARD_NEVER)
 			return c->never = true;
-		if (lo >= 0)
+		if (s == GUARD_ALWAYS)
 			continue;
 		if (!lane_in(e, g)) {
 			c->all = text(e, "%s%s%s", c->all, *c->all ? " && " : "", cond_text(e, g));

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "common/msg.h"
 #include "loop/copy.h"
+#include "loop/math.h"
 
 /* What tiles of loops leave over, as variables with a range (rest_of): a kernel has a few for each loop that is split. Beyond so many the
  * rest stays an expression: right as well, but of less known range, so that the verifier may not show that it stays in bounds. */
@@ -60,6 +61,78 @@ void copy_decide(struct loop_prog *p, nest_id block, nest_id seq)
 	vec_push(&p->stages, s);
 	lnest(p, block)->stage = (stage_id)p->stages.n - 1;
 }
+
+/* ---- taps beyond borders ---- */
+
+/* In the body of a sum of products of which one factor is a constant operand, or of another reduction: the guard that, where it does not
+ * hold, leaves the result as it is. 0: there is none. Weights are taken to be finite. */
+static ex_id idle_guard(struct loop_prog *p, const struct stage *s)
+{
+	const struct ex *x = lex(p, s->body);
+	struct ex none = identity_const(s->comb, x->dtype);
+
+	if (x->kind == EX_GUARD) {
+		const struct ex *y = lex(p, x->a[1]);
+		return y->kind == EX_CONST && y->c == none.c && y->ic == none.ic ? s->body : 0;
+	}
+	for (int i = 0; i < 2 && s->comb == COMB_SUM && x->kind == EX_CALL && x->fn == FN_MUL; i++) {
+		const struct ex *a = lex(p, x->a[i]), *b = lex(p, x->a[!i]);
+		if (a->kind != EX_GUARD || b->kind != EX_READ || lbuf(p, b->buf)->scope != SCOPE_CONST)
+			continue;
+		const struct ex *y = lex(p, a->a[1]);
+		if (y->kind == EX_CONST && y->c == 0 && y->ic == 0)
+			return x->a[i];
+	}
+	return 0;
+}
+
+/* Is g one for all that a tile does in a step of the reduction: does it depend on a reduce loop, and on no loop that is copied or a vector
+ * beside reduce loops? */
+static bool one_for_step(struct loop_prog *p, poly g, const nest_id *loops, int n)
+{
+	bool reduce = false;
+
+	for (int i = 0; i < n; i++) {
+		const struct nest *l = lnest(p, loops[i]);
+		if (!poly_uses(p->P, g, l->var))
+			continue;
+		if (!l->reduce && l->mark != LOOP_SERIAL && l->mark != LOOP_PARALLEL)
+			return false;
+		reduce |= l->reduce;
+	}
+	return reduce;
+}
+
+void copy_skip(struct loop_prog *p, nest_id block, nest_id seq)
+{
+	struct stage s = *lstage(p, lnest(p, block)->stage);
+	nest_id loops[NEST_DEPTH_MAX + 1];
+	poly keep[2 * LOOP_RANK_MAX + 8];
+	int n = nest_loops(p, seq, loops), kept = 0;
+	ex_id id = lnest(p, block)->phase == BLOCK_UPDATE && s.comb != COMB_NONE ? idle_guard(p, &s) : 0;
+
+	if (!id)
+		return;
+	struct ex x = *lex(p, id), body = *lex(p, s.body);
+	for (int i = 0; i < x.n; i++) {
+		poly g = bind_poly(p, lnest(p, block), x.index[i]);
+		if (one_for_step(p, g, loops, n))
+			vec_push(&lnest(p, block)->guard, g);
+		else
+			keep[kept++] = x.index[i];
+	}
+	if (kept == x.n)
+		return;
+	ex_id less = ex_guard(p, kept, keep, x.a[0], x.a[1]);
+	if (id == s.body)
+		s.body = less;
+	else
+		s.body = ex_call(p, body.fn, body.a[0] == id ? less : body.a[0], body.a[1] == id ? less : body.a[1], 0);
+	vec_push(&p->stages, s);
+	lnest(p, block)->stage = (stage_id)p->stages.n - 1;
+}
+
+/* ---- tiles ---- */
 
 struct sized {
 	poly_var len;

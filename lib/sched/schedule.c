@@ -179,12 +179,13 @@ static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
 
 /* Is s a padded copy that a window without channels reads (depthwise convolution, pooling)? Then loops that are partitioned at the borders
  * cost less than the copy, up to window_taps taps; beyond, the pieces are too much code. All that the window reads must vary along
- * the contiguous axis of the source. Where sizes vary borders have no places at which loops could be cut. */
+ * the contiguous axis of the source. Where sizes vary a step of the window asks whether it is inside: for that, all else it reads are
+ * weights. */
 static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 {
 	ex_id read[READS_MAX], from[READS_MAX];
 	double taps = 1;
-	if (p->usual || lex(p, lstage(p, s)->body)->kind != EX_GUARD || lstage(p, t)->comb == COMB_NONE || stage_all_reads(p, s, from) != 1)
+	if (lex(p, lstage(p, s)->body)->kind != EX_GUARD || lstage(p, t)->comb == COMB_NONE || stage_all_reads(p, s, from) != 1)
 		return false;
 	const struct loop_buf *b = lbuf(p, lex(p, from[0])->buf);
 	int v = b->layout.n ? b->layout.part[b->layout.n - 1].axis : b->rank - 1;
@@ -192,9 +193,12 @@ static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 		return false;
 	for (int a = lstage(p, t)->nspatial; a < lstage(p, t)->naxes; a++)
 		taps *= (double)lstage(p, t)->axis[a].extent;
-	for (int n = stage_all_reads(p, t, read), i = 0; i < n; i++)
-		if (!read_uses(p, read[i], lstage(p, t)->axis[v].var))
+	for (int n = stage_all_reads(p, t, read), i = 0; i < n; i++) {
+		buf_id x = lex(p, read[i])->buf;
+		if (!read_uses(p, read[i], lstage(p, t)->axis[v].var) ||
+		    (p->usual && x != lstage(p, s)->out && lbuf(p, x)->scope != SCOPE_CONST))
 			return false;
+	}
 	return taps <= fitted.window_taps;
 }
 

@@ -77,7 +77,8 @@ int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q);
  * ones (the weights of a depthwise window). */
 int kept_vectors(struct loop_prog *p, const struct tile *q, int vectors, int lanes);
 bool is_window(struct loop_prog *p, const struct tile *q);
-/* A fully unrolled window with borders of more than UNROLL_ALWAYS taps: borders are known for each tap. */
+/* A fully unrolled window with borders of more than UNROLL_ALWAYS taps: borders are known for each tap. Not where sizes vary: there a row of
+ * taps is unrolled. */
 bool large_window(struct loop_prog *p, const struct tile *q);
 /* Sums over rows that are strided in memory, without reuse (global pooling). */
 bool sums_strided_rows(struct loop_prog *p, const struct tile *q);

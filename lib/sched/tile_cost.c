@@ -29,7 +29,8 @@ struct window shared_window(struct loop_prog *p, const struct tile *q)
 	const struct stage *s = lstage(p, q->anchor);
 	struct target m = sched_machine(p);
 	double steps = reduce_steps(p, q);
-	bool whole = steps <= fit_shared_window(&m), row_at_a_time = is_window(p, q) && steps > UNROLL_ALWAYS && !whole && all_move(p, q);
+	bool whole = steps <= fit_shared_window(&m) && !(p->usual && steps > UNROLL_ALWAYS),
+	     row_at_a_time = is_window(p, q) && steps > UNROLL_ALWAYS && !whole && all_move(p, q);
 	int64_t stride;
 
 	for (int i = 0; q->row_axis >= 0 && (whole || row_at_a_time) && i < q->nread; i++)
@@ -128,7 +129,7 @@ bool guard_borders(struct loop_prog *p, const struct tile *q)
 	struct target m = sched_machine(p);
 	struct fit_tile t = chosen_tile(p, q);
 
-	return fit_guards(&m, &t) && !balance_tail(p, q);
+	return p->usual || (fit_guards(&m, &t) && !balance_tail(p, q));
 }
 
 bool taps_innermost(struct loop_prog *p, const struct tile *q)

@@ -141,7 +141,7 @@ bool large_window(struct loop_prog *p, const struct tile *q)
 {
 	double steps = reduce_steps(p, q);
 
-	return q->borders && steps > UNROLL_ALWAYS && steps <= UNROLL_MAX;
+	return q->borders && !p->usual && steps > UNROLL_ALWAYS && steps <= UNROLL_MAX;
 }
 
 bool sums_strided_rows(struct loop_prog *p, const struct tile *q)

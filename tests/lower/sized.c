@@ -80,6 +80,16 @@ static double worst_of(const struct tensor *r, const void *got)
 	return worst / scale;
 }
 
+/* The buffer as it is for the parameters' values. */
+static struct loop_buf now(struct loop_prog *p, buf_id b)
+{
+	struct loop_buf x = *lbuf(p, b);
+
+	for (int d = 0; d < x.rank; d++)
+		x.shape[d] = x.extent[d] = prog_value(p, buf_dim(p, b, d));
+	return x;
+}
+
 static void **kernel_storage(struct module *m, const struct sized_kernel *k, struct tensor *const *in, struct tensor *const *want,
 			     struct arena *a)
 {
@@ -93,8 +103,11 @@ static void **kernel_storage(struct module *m, const struct sized_kernel *k, str
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		const struct loop_buf *x = lbuf(p, b);
 		size_t bytes = (size_t)(x->scope <= SCOPE_OUT ? prog_value(p, buf_count(p, b)) : 0) * dtype_size(x->dtype);
-		if (x->scope == SCOPE_IN) /* nothing may be read behind its end */
-			at[b] = memcpy(memset(arena_alloc(a, bytes + 256), 0x7f, bytes + 256), in[of[x->operand]]->data, bytes);
+		if (x->scope == SCOPE_IN) { /* nothing may be read behind its end */
+			struct loop_buf y = now(p, b);
+			at[b] = memset(arena_alloc(a, bytes + 256), 0x7f, bytes + 256);
+			layout_pack(&y, in[of[x->operand]]->data, at[b]);
+		}
 		if (x->scope == SCOPE_CONST) {
 			at[b] = arena_alloc(a, bytes);
 			buf_pack(p, b, x->data ? x->data : tensor_data(m, val(m, k->s.low.cval[x->operand])->tensor), at[b]);
@@ -162,7 +175,10 @@ static void at_sizes(struct module *m, struct sized_kernel *k, void *lib, int i,
 		if (lbuf(p, b)->scope != SCOPE_OUT)
 			continue;
 		const struct tensor *r = want[lbuf(p, b)->operand];
-		worst = fmax(worst, worst_of(r, at[b]));
+		struct loop_buf x = now(p, b);
+		void *got = arena_alloc(&a, (size_t)tensor_count(r) * dtype_size(r->dtype) + 1);
+		layout_unpack(&x, at[b], got);
+		worst = fmax(worst, worst_of(r, got));
 		beyond |= !fence_stands(at[b], (size_t)tensor_count(r) * dtype_size(r->dtype));
 	}
 	if (why || beyond || !(worst < near) || p->params.a[0].value == size_of_param(p, 0, 1))
@@ -389,6 +405,45 @@ static void of_transposed(int taps, const char *nodes)
 	arena_release(&a);
 }
 
+/* Windows whose borders a run finds, of constant weights w of 16 channels, between products with v that have channels innermost. */
+static const struct {
+	int rows, columns;
+	const char *nodes;
+} windows[] = {
+	{5, 5, "  b = Conv(a, @w) {group=16 pads=[2,2,2,2]}\n  r = Swish(b)\n"},
+	{5, 5, "  b = Conv(a, @w) {group=16 pads=[2,2,2,2] strides=[2,2]}\n  r = Relu(b)\n"},
+	{3, 3, "  b = Conv(a, @w) {group=16 pads=[1,1,1,1]}\n  r = Relu(b)\n"},
+	{3, 3, "  b = Conv(a, @w) {group=16 pads=[1,1,1,1] strides=[2,1]}\n  r = Relu(b)\n"},
+	{3, 3, "  b = Conv(a, @w) {group=16 pads=[3,2,1,2] dilations=[2,2]}\n  r = Relu(b)\n"},
+	{1, 7, "  b = Conv(a, @w) {group=16 pads=[0,3,0,3]}\n  r = Relu(b)\n"},
+	{7, 3, "  b = Conv(a, @w) {group=16 pads=[3,1,3,1]}\n  r = Relu(b)\n"},
+	{3, 3, "  b = MaxPool(a) {kernel_shape=[3,3] pads=[1,1,1,1] strides=[2,2]}\n  r = Conv(b, @w) {group=16 pads=[1,1,1,1]}\n"},
+};
+
+/* sizes NULL: nodes are the whole graph. */
+static void of_window(int rows, int columns, const char *sizes, const char *nodes)
+{
+	struct arena a = {0};
+	struct rng rng = {5};
+	char *text = arena_printf(&a, "const w = f32[16,1,%d,%d] [", rows, columns);
+
+	for (int i = 0; i < 16 * rows * columns; i++)
+		text = arena_printf(&a, "%s%s%ld", text, i ? "," : "", (long)rng_range(&rng, -9, 9));
+	text = arena_printf(&a, "%s]\nconst v = f32[16,16,1,1] [", text);
+	for (int i = 0; i < 16 * 16; i++)
+		text = arena_printf(&a, "%s%s%ld", text, i ? "," : "", (long)rng_range(&rng, -9, 9));
+	of_text("symbol p 1 inf\nsymbol q 1 inf\n", arena_printf(&a, "%s]\n", text),
+		!sizes ? nodes
+		       : arena_printf(&a, "  input x: f32[2,16,%s]\n  a = Conv(x, @v)\n%s  y = Conv(r, @v)\n  output y = y\n", sizes,
+				      nodes));
+	arena_release(&a);
+}
+
+/* Phases of one channel, which lie side by side in rows: what follows them reads products of sizes. */
+static const char side_by_side[] =
+	"  input x: f32[2,16,16*floor((p + 31)/32),16*floor((q + 31)/32)]\n  a = Conv(x, @v)\n  r = Relu(a)\n"
+	"  b = ConvTranspose(r, @w) {strides=[2,2]}\n  y = Sigmoid(b)\n  output y = y\n";
+
 /* Convolutions of transformed tiles, with weights that are an input and with such as are transformed when it is built. */
 static const struct {
 	int out, in; /* of constant weights */
@@ -446,6 +501,10 @@ int main(int argc, char **argv)
 		of_text(bounded[i].symbols, "", bounded[i].nodes);
 	for (size_t i = 0; argc == 1 && i < sizeof transposed / sizeof *transposed; i++)
 		of_transposed(transposed[i].taps, transposed[i].nodes);
+	for (size_t i = 0; argc == 1 && i < sizeof windows / sizeof *windows; i++)
+		of_window(windows[i].rows, windows[i].columns, i % 4 ? "p,q" : "floor((p + 31)/32),2*floor((q + 3)/4)", windows[i].nodes);
+	if (argc == 1)
+		of_window(2, 2, NULL, side_by_side);
 	near = 2e-5;
 	for (size_t i = 0; argc == 1 && i < 2 * (sizeof transformed / sizeof *transformed); i++)
 		of_transformed(i / 2, i % 2 ? "winograd4_lines" : "winograd2_lines");
