@@ -92,8 +92,14 @@ __attribute__((unused)) static void **storage(struct module *m, struct tensor *c
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		const struct loop_buf *x = lbuf(p, b);
 		size_t bytes = (size_t)buf_elems(p, b) * dtype_size(x->dtype);
-		if (x->scope == SCOPE_IN)
+		if (x->scope == SCOPE_IN) {
 			at[b] = (void *)in[x->operand]->data;
+			if (x->layout.n) {
+				void *laid = arena_alloc(a, bytes);
+				buf_pack(p, b, at[b], laid);
+				at[b] = laid;
+			}
+		}
 		if (x->scope == SCOPE_CONST) {
 			at[b] = arena_alloc(a, bytes);
 			buf_pack(p, b, x->data ? x->data : tensor_data(m, val(m, l->cval[x->operand])->tensor), at[b]);

@@ -55,8 +55,12 @@ static const char *differs(const struct kernel *k, struct loop_prog *p, void **a
 			continue;
 		const struct tensor *r = k->want[lbuf(p, b)->operand];
 		struct tensor y = *r;
-		y.data = at[b];
+		void *plain = lbuf(p, b)->layout.n ? xcalloc((size_t)tensor_count(r) + 1, dtype_size(r->dtype)) : NULL;
+		if (plain)
+			layout_unpack(lbuf(p, b), at[b], plain);
+		y.data = plain ? plain : at[b];
 		why = tensors(&y, r);
+		free(plain);
 	}
 	return why;
 }

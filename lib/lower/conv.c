@@ -1,20 +1,14 @@
 /* Lowering of convolutions. */
 #include <string.h>
+#include "lower/conv.h"
 #include "lower/halves.h"
 #include "lower/integer.h"
 #include "lower/wide.h"
-#include "lower/windows.h"
 #include "lower/winograd.h"
 #include "loop/instr.h"
 #include "sched/fitted.h"
 #include "target/backend.h"
 #include "target/target.h"
-
-/* The input as the taps see it: with padding a copy of that size, and the offset of tap 0 in it. */
-struct padded {
-	buf_id buf;
-	int64_t offset[SPATIAL_MAX]; /* tap k of output i reads at i*stride + k*dilation - offset */
-};
 
 /* Channels are copied so that those of a group, with zeros, are whole steps of an instruction that sums products in 16 bits. */
 #define ALGO_SPREAD "spread"
@@ -76,9 +70,7 @@ static ex_id padded_number(struct lower *L, enum dtype t, int64_t per, poly *at)
 	return ex_guard(L->p, 1, &inside, ex_cast(L->p, t, low_read_fill(L, 0, at, 0)), ex_const(L->p, t, 0));
 }
 
-/* Data movement, but for codes that become another type t. All of the box that is read is there, so the convolution itself has no
- * borders. per: channels of a group in the copy. */
-static struct padded pad_input(struct lower *L, const struct window *w, enum dtype t, int64_t per)
+struct padded conv_input(struct lower *L, const struct window *w, enum dtype t, int64_t per)
 {
 	struct padded q = {0};
 	int rank = w->n + 2;
@@ -144,12 +136,12 @@ static bool winograd_fits(struct lower *L, const char *algo)
 	return true;
 }
 
-/* Is each element of the result of one element of each channel, at its own place, and in f16? */
+/* Is each element of the result of one element of each channel, at its own place, in f16 and in lines of the last axis? */
 static bool points_fit(struct lower *L)
 {
 	struct window w;
 
-	if (attr_i(L->n, "group") != 1 || low_window(L, L->shape[1] + 2, low_out_axes, &w))
+	if (attr_i(L->n, "group") != 1 || lbuf(L->p, low_buf(L, 0))->layout.n || low_window(L, L->shape[1] + 2, low_out_axes, &w))
 		return false;
 	for (int i = 0; i < w.n; i++)
 		if (w.size[i] != 1 || w.stride[i] != 1 || w.begin[i] || L->out_shape[0][2 + i] != L->shape[0][2 + i])
@@ -168,8 +160,10 @@ static int64_t spread_channels(struct lower *L)
 
 static bool algo_fits(struct lower *L, const char *algo)
 {
+	double speed;
+
 	if (!strcmp(algo, ALGO_HALVES))
-		return points_fit(L);
+		return points_fit(L) || halves_fit_conv(L, &speed);
 	if (!strcmp(algo, ALGO_SPREAD))
 		return L->shape[1][1] > 1 && spread_channels(L) > L->shape[1][1];
 	return strcmp(algo, ALGO_WIDE) ? winograd_fits(L, algo) : wide_fits(L, algo);
@@ -218,10 +212,8 @@ static const char *direct_best(struct lower *L, double *speed)
 {
 	int64_t per = L->shape[1][1], spread = spread_channels(L);
 
-	if (points_fit(L)) {
-		*speed = halves_speed(L);
+	if ((points_fit(L) && (*speed = halves_speed(L)) > 1) || (halves_fit_conv(L, speed) && *speed > 1))
 		return ALGO_HALVES;
-	}
 	if (wide_step(L, speed) && per > 1 && *speed * (double)per > (double)spread) {
 		*speed *= (double)per / (double)spread;
 		return spread > per ? ALGO_SPREAD : ALGO_USUAL;
@@ -330,13 +322,16 @@ static const char *conv(struct lower *L)
 	const char *algo = low_algo(L);
 	bool wide = !strcmp(algo, ALGO_WIDE), spread = !strcmp(algo, ALGO_SPREAD);
 	if (!strcmp(algo, ALGO_HALVES)) {
-		add_bias(L, halves_sums(L, "conv", L->shape[1][1], point_factor, NULL));
+		if (points_fit(L))
+			add_bias(L, halves_sums(L, "conv", L->shape[1][1], point_factor, NULL));
+		else
+			halves_conv(L);
 		return NULL;
 	}
 	if (strcmp(algo, ALGO_USUAL) && !wide && !spread)
 		return winograd(L, &w, algo);
 	int64_t per = spread ? spread_channels(L) : L->shape[1][1];
-	struct padded q = pad_input(L, &w, wide ? DT_F32 : low_dtype(L, 0), per);
+	struct padded q = conv_input(L, &w, wide ? DT_F32 : low_dtype(L, 0), per);
 	buf_id weights = wide ? wide_weights(L, products_of(L)) : spread ? spread_weights(L, per) : 0;
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
@@ -530,7 +525,7 @@ static const char *conv_quads(struct lower *L, const struct window *w)
 /* Depthwise, of codes and of weights less their zero points as f32. */
 static const char *conv_reals(struct lower *L, const struct window *w)
 {
-	struct padded q = pad_input(L, w, DT_U8, 1);
+	struct padded q = conv_input(L, w, DT_U8, 1);
 	buf_id f32 = int_copies(L, INT_W, DT_F32, 1, 1, 0);
 	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
 	stage_id offset = 0, s = low_stage(L, "conv", DT_F32, w->n + 2, L->out_shape[0], low_axes(L, w->n + 2));
@@ -564,7 +559,7 @@ static const char *conv_integer(struct lower *L)
 		return conv_reals(L, &w);
 	bool words = strcmp(algo, ALGO_USUAL);
 	int64_t old = L->shape[1][1], per = old == 1 ? 1 : words ? int_words_padded(L, old) : int_padded(old);
-	struct padded q = pad_input(L, &w, words ? DT_I16 : DT_U8, per);
+	struct padded q = conv_input(L, &w, words ? DT_I16 : DT_U8, per);
 	buf_id codes = words ? int_copies(L, INT_W, DT_I16, 1, per, 0) : int_codes(L, INT_W, 1, per);
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);

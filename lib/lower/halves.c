@@ -5,14 +5,10 @@
 #include "target/rate.h"
 #include "target/target.h"
 
-/* Products of a short sum: the most bounds the error of adding in f16; with fewer than the least, adding in f32 takes too much of the time. */
-enum { MOST = 32, LEAST = 8 };
-
-/* The longest short sums that make up so many; 0: there are none. */
-static int64_t short_sum(int64_t products)
+int64_t halves_short(int64_t products, bool whole)
 {
-	for (int64_t n = MOST; n >= LEAST; n--)
-		if (products % n == 0 && products > n)
+	for (int64_t n = HALVES_MOST; n >= HALVES_LEAST; n--)
+		if (products % n == 0 && products + whole > n)
 			return n;
 	return 0;
 }
@@ -26,7 +22,7 @@ static int64_t lanes_for(struct lower *L, int64_t products)
 	if (low_dtype(L, 0) != DT_F16 || low_dtype(L, 1) != DT_F16 || !low_const(L, 1) || !rank || rank == LOOP_RANK_MAX)
 		return 0;
 	int dot = instr_halves(t);
-	return dot && short_sum(products) ? instr_row(dot)->extent[0] : 0;
+	return dot && halves_short(products, false) ? instr_row(dot)->extent[0] : 0;
 }
 
 bool halves_fit(struct lower *L, int64_t products)
@@ -54,7 +50,7 @@ stage_id halves_sums(struct lower *L, const char *name, int64_t products,
 		     ex_id (*factor)(struct lower *L, uint32_t i, const poly *index, poly k, const void *arg), const void *arg)
 {
 	int rank = low_out_rank(L, 0);
-	int64_t shape[LOOP_RANK_MAX] = {0}, n = short_sum(products);
+	int64_t shape[LOOP_RANK_MAX] = {0}, n = halves_short(products, false);
 	poly at[LOOP_RANK_MAX], index[LOOP_RANK_MAX];
 
 	shape[0] = products / n;

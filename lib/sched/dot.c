@@ -119,8 +119,7 @@ static int held_by(struct loop_prog *p, stage_id s)
 	return n;
 }
 
-/* A copy that the kernel makes in the order of its axes is made so that what read walks along k in lies side by side. */
-static void lay_out_copy(struct schedule *r, ex_id read, poly_var k)
+void sched_copy_along(struct schedule *r, ex_id read, poly_var k)
 {
 	struct loop_prog *p = r->p;
 	const struct ex x = *lex(p, read);
@@ -155,7 +154,7 @@ void find_dot(struct schedule *r, struct tile *q)
 	bool panels = lbuf(p, lex(p, f.b)->buf)->scope == SCOPE_CONST || (q->row_axis >= 0 && !tile_moves(p, q, f.b, q->row_axis));
 	if (k->extent % group || !panels)
 		return;
-	lay_out_copy(r, f.a, k->var);
+	sched_copy_along(r, f.a, k->var);
 	if (!read_step(p, f.a, k->var, &step) || step != 1)
 		return;
 	if (f.each && (!read_step(p, f.a, s->axis[q->vec_axis].var, &step) || step != group))

@@ -34,6 +34,31 @@ static bool find_parts(struct loop_prog *p, stage_id s, struct halves *h)
 	return read_uses(p, read[0], n) != read_uses(p, read[1], n);
 }
 
+/* Is r, computed element by element, of the element of s at the same place? */
+static bool in_step(struct loop_prog *p, stage_id s, stage_id r)
+{
+	const struct stage *t = lstage(p, s), *u = lstage(p, r);
+	ex_id read[READS_MAX];
+	bool same = u->comb == COMB_NONE && u->nspatial == t->nspatial;
+
+	for (int i = 0; i < t->nspatial && same; i++)
+		same = u->axis[i].extent == t->axis[i].extent;
+	for (int n = same ? stage_all_reads(p, r, read) : 0, i = 0; i < n; i++)
+		for (int d = 0; d < t->nspatial && same && lex(p, read[i])->buf == t->out; d++)
+			same = lex(p, read[i])->index[d] == stage_axis(p, r, d);
+	return same;
+}
+
+bool halves_need(struct loop_prog *p, stage_id s, stage_id reader)
+{
+	const struct stage *t = lstage(p, reader);
+	const struct ex *x = lex(p, t->body);
+
+	if (t->comb != COMB_SUM || lbuf(p, t->out)->dtype != DT_F16 || x->kind != EX_CALL || x->fn != FN_MUL || x->dtype != DT_F16)
+		return false;
+	return lex(p, x->a[0])->kind == EX_READ && lex(p, x->a[1])->kind == EX_READ && lex(p, lstage(p, s)->body)->kind != EX_READ;
+}
+
 /* Rows of a tile: as many as there are registers for, each a vector of short sums and two of long ones. */
 static int64_t tile_rows(struct schedule *r, const struct stage *s)
 {
@@ -45,6 +70,17 @@ static int64_t tile_rows(struct schedule *r, const struct stage *s)
 		if (m % k == 0)
 			choice[n++] = usual = k;
 	return n > 1 ? sched_sample(r, "rows", choice, n, usual) : 1;
+}
+
+/* A copy of what stands still along the columns: products of a short sum side by side. */
+static void lay_out_x(struct schedule *r, const struct halves *h)
+{
+	const struct stage *u = lstage(r->p, h->part);
+	ex_id read[READS_MAX];
+
+	for (int n = stage_all_reads(r->p, h->part, read), i = 0; i < n; i++)
+		if (read[i] != h->b)
+			sched_copy_along(r, read[i], u->axis[u->nspatial].var);
 }
 
 /* Constants in panels of the instruction's lanes. */
@@ -162,9 +198,9 @@ bool template_halves(struct schedule *r)
 	if (!h.sum || lanes != 2 * r->lanes)
 		return false;
 	stage_id next = sched_sole_reader(p, h.sum);
-	const struct stage *s = lstage(p, h.sum);
-	h.result = next && lstage(p, next)->comb == COMB_NONE && lstage(p, next)->nspatial == s->nspatial ? next : 0;
-	h.rows = tile_rows(r, s);
+	h.result = next && in_step(p, h.sum, next) ? next : 0;
+	h.rows = tile_rows(r, lstage(p, h.sum));
+	lay_out_x(r, &h);
 	lay_out_panels(r, &h, lanes);
 	const char *home = tile_sums(r, &h);
 	if (!home)

@@ -254,7 +254,7 @@ static void inline_stages(struct schedule *r)
 			continue;
 		int cost = sched_cost(p, t->body),
 		    n = cost > fitted.inline_free ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
-		if (cost > fitted.inline_whole || (n == 1 && dot_needs(p, s, reader)))
+		if (cost > fitted.inline_whole || (n == 1 && (dot_needs(p, s, reader) || halves_need(p, s, reader))))
 			continue;
 		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);
 		bool plain = lex(p, t->body)->kind == EX_READ; /* a copy */

@@ -80,6 +80,10 @@ ex_id stage_choice(struct loop_prog *p, stage_id s);
 /* Does the reader sum groups of products by an instruction, which takes them from memory, and would compute s in it otherwise? */
 bool is_dot(struct loop_prog *p, stage_id s); /* does s sum groups of products by an instruction? */
 bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader);
+/* The same of a reader that sums products of halves. */
+bool halves_need(struct loop_prog *p, stage_id s, stage_id reader);
+/* A copy that the kernel makes in the order of its axes is made so that what is read along k lies side by side. */
+void sched_copy_along(struct schedule *r, ex_id read, poly_var k);
 /* Operations of an expression, roughly. Shared parts count as often as they are used; the count stops at a million. */
 int sched_cost(struct loop_prog *p, ex_id e);
 int sched_call_cost(int fn); /* of a function of loop/math.h */

@@ -7,6 +7,7 @@
 #include "common/tool.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
+#include "lower/halves.h"
 #include "sched/schedule.h"
 #include "task_kernel.h"
 #include "near.h"
@@ -26,8 +27,27 @@ static const struct text texts[] = {
 	{"Conv f16 1x64x6x32 24x64x1x1c 24c; Relu %0"},
 	{"Conv f16 2x96x4x64 5x96x1x1c"},
 	{"Conv f16 1x64x64 12x64x1c 12c"},
+	{"Conv{pads=2,2,2,2} f16 1x16x7x8@0,2,3,1 64x16x5x5c 64c; Relu %0 -> %1@0,2,3,1"},
+	{"Conv{pads=1,1,1,1 strides=2,2} f16 1x3x15x15 33x3x3x3c 33c; Relu %0"},
+	{"Conv{pads=3,3,3,3 strides=2,2} f16 1x3x20x20@0,2,3,1 32x3x7x7c -> %0@0,2,3,1"},
+	{"Conv{group=2 dilations=2,1} f16 2x22x9x13 60x11x3x2c 60c"},
+	{"Conv f16 1x64x5x5@0,2,3,1 56x64x1x1c 56c; Add %0 f16 1x56x5x5@0,2,3,1 -> %1@0,2,3,1"},
+	{"Conv{pads=2,2 strides=3} f16 1x37x23 31x37x5c 31c"},
+	{"Conv{pads=0,1,1,0,1,1} f16 1x6x3x4x6 32x6x2x3x3c 32c"},
 };
-enum { TEXTS = sizeof texts / sizeof *texts };
+enum { TEXTS = sizeof texts / sizeof *texts, RANDOM = 8, ALL = TEXTS + RANDOM };
+
+/* Those for which sums in f32 are as good: one channel a group; vectors that are mostly empty; weights that are no constants; no line of
+ * products to cut into short sums. */
+static const char *const others[] = {
+	"Conv{group=64 pads=1,1,1,1} f16 1x64x14x14 64x1x3x3c",
+	"Conv{pads=1,1,1,1} f16 1x16x14x14 12x16x3x3c",
+	"Conv{pads=1,1,1,1} f16 1x16x14x14 64x16x3x3",
+	"Conv{group=8} f16 1x64x14x14 64x8x3x3c",
+	"MatMul f16 12x64 64x96",
+	"MatMul f16 12x7 7x96c",
+	"MatMul f16 12x64 64x20c",
+};
 
 static struct arena a;
 
@@ -94,14 +114,14 @@ static void compiled(struct kernel *k, const struct target *t)
 	struct target soft = *t;
 
 	soft.features &= ~(unsigned)X86_FP16;
-	void *lib = compile(k, TEXTS, &soft, "halves");
-	if (!ok(lib != NULL, "%d kernels compile for a machine without the instruction", TEXTS))
+	void *lib = compile(k, ALL, &soft, "halves");
+	if (!ok(lib != NULL, "%d kernels compile for a machine without the instruction", ALL))
 		return;
 	if (!(target_host()->features & X86_AVX512)) {
 		ok(true, "in software # SKIP no vectors of 64 bytes here");
 		return;
 	}
-	for (int i = 0; i < TEXTS; i++) {
+	for (int i = 0; i < ALL; i++) {
 		void **at = storage(k[i].m, k[i].in, &k[i].low, &a);
 		run_kernel(lib, i, k[i].low.prog, at);
 		const char *why = differs(&k[i], k[i].low.prog, at, result_differs);
@@ -113,7 +133,7 @@ static void compiled(struct kernel *k, const struct target *t)
  * short sum that is a loop's whole body wants. */
 static void count_loops(FILE *f, int *loops, int *convert)
 {
-	enum { FEW = 8 }; /* products to a conversion */
+	enum { FEW = HALVES_LEAST / 2 }; /* products to a conversion: the shortest sum is widened in two vectors */
 	char line[512], label[64] = "";
 	int products = 0, conversions = 0;
 
@@ -148,7 +168,41 @@ static void assembled(const char *compiler, const char *flags)
 	FILE *f = fopen("halves.s", "r");
 	count_loops(f, &loops, &convert);
 	fclose(f);
-	ok(loops >= TEXTS && !convert, "%s: %d loops over products in f16, %d of them convert", compiler, loops, convert);
+	ok(loops >= ALL && !convert, "%s: %d loops over products in f16, %d of them convert", compiler, loops, convert);
+}
+
+static void by_others(const struct target *t)
+{
+	const char *why;
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		struct module *m = task_module(others[i], 1, &a, &why);
+		struct lowered l = lower_group(m, task_node(m), t, NULL, &why);
+		ok(l.prog && strcmp(l.prog->algo, "halves"), "%s: another algorithm", others[i]);
+		if (l.prog)
+			prog_free(l.prog);
+		module_free(m);
+	}
+}
+
+/* A small convolution, of one to three axes. */
+static const char *random_text(struct rng *rng)
+{
+	int axes = (int)rng_range(rng, 1, 3);
+	int64_t groups = rng_range(rng, 0, 2) ? 1 : 2, per = rng_range(rng, 4, 20), out = groups * rng_range(rng, 26, 40);
+	const char *pads = "", *steps = "", *apart = "", *x = "", *w = "", *end = "", *comma = "";
+
+	for (int i = 0; i < axes; i++, comma = ",") {
+		int64_t size = rng_range(rng, 1, 3), dilation = rng_range(rng, 1, 2), pad = rng_range(rng, 0, size - 1);
+		pads = arena_printf(&a, "%s%s%d", pads, comma, (int)pad);
+		end = arena_printf(&a, "%s,%d", end, (int)pad);
+		steps = arena_printf(&a, "%s%s%d", steps, comma, (int)rng_range(rng, 1, 2));
+		apart = arena_printf(&a, "%s%s%d", apart, comma, (int)dilation);
+		x = arena_printf(&a, "%sx%d", x, (int)rng_range(rng, (size - 1) * dilation + 1, axes > 1 ? 6 : 19));
+		w = arena_printf(&a, "%sx%d", w, (int)size);
+	}
+	return arena_printf(&a, "Conv{dilations=%s group=%d pads=%s%s strides=%s} f16 %dx%d%s %dx%d%sc %dc; Relu %%0", apart, (int)groups,
+			    pads, end, steps, (int)rng_range(rng, 1, 2), (int)(groups * per), x, (int)out, (int)per, w, (int)out);
 }
 
 /* Where it was not measured, or is slower, sums are in f32. */
@@ -172,7 +226,7 @@ static void only_where_faster(const char *row, const char *rates)
 int main(void)
 {
 	static const char row[] = "cpu=x;features=fma,avx2,avx512,fp16;l1=48K;l2=2048K;l3=32768K";
-	static struct kernel k[TEXTS];
+	static struct kernel k[ALL];
 	char all[256];
 	struct target t;
 
@@ -183,9 +237,20 @@ int main(void)
 	snprintf(all, sizeof all, "%s;rates=fma512:118,vfmaddph:236", row);
 	if (!ok(target_find(all, &t), "the target"))
 		return tap_done();
+	by_others(&t);
+	snprintf(all, sizeof all, "%s;rates=fma512:118,vfmaddph:1180", row); /* fast enough for vectors that are half empty */
+	if (!ok(target_find(all, &t), "a target that is faster"))
+		return tap_done();
 	for (int i = 0; i < TEXTS; i++) {
 		kernel_begin(&k[i], &texts[i], &a);
 		interpreted(&k[i], &t);
+	}
+	for (int i = 0; i < RANDOM; i++) {
+		struct rng rng = {(uint64_t)i + 1};
+		struct text *x = ARENA_NEW(&a, struct text);
+		*x = (struct text){random_text(&rng)};
+		kernel_begin(&k[TEXTS + i], x, &a);
+		interpreted(&k[TEXTS + i], &t);
 	}
 	compiled(k, &t);
 	assembled(target_compiler(), target_cflags(&t));
