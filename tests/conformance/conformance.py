@@ -1,10 +1,11 @@
 """ONNX's conformance cases, in columns: evaluated (run-ref), passes (the graph after every pass of hone build, evaluated), exported
 (the same as ONNX files, for onnx's checker and ONNX Runtime), native (hone build, run-dev), strict (native with --no-fallback).
 
-conformance.py [-j N] [--sources wheel,debian,FOLDER] [--out FOLDER] [--fresh] [--list] [--against FILE.tsv] [--twice] [NAME...]
+conformance.py [-j N] [--sources wheel,debian,FOLDER] [--out FOLDER] [--fresh] [--list] [--against FILE.tsv] [--update FILE.tsv] [--twice] [NAME...]
 NAME: only cases with one of these in their names. --list: a line a case on standard output. What was done with the same programs
 is not done again, unless --fresh. In FOLDER (build/conformance): table.txt, reasons.tsv, conformance.tsv. --against: names the cases
-that do worse than in such a conformance.tsv (doc/conformance.tsv), and ends with 1 if there are any. --twice: each pass again on what it made must change nothing, too."""
+that do worse than in such a conformance.tsv (doc/conformance.tsv), and ends with 1 if there are any. --update: puts the cases that were
+run into such a file, and counts its heads again. --twice: each pass again on what it made must change nothing, too."""
 
 import argparse
 import hashlib
@@ -69,6 +70,7 @@ def main():
     p.add_argument("--fresh", action="store_true")
     p.add_argument("--list", action="store_true")
     p.add_argument("--against")
+    p.add_argument("--update")
     p.add_argument("--twice", action="store_true")
     p.add_argument("names", nargs="*")
     a = p.parse_args()
@@ -108,6 +110,8 @@ def main():
     report.write(a.out, results)
     with open(os.path.join(a.out, "table.txt")) as f:
         shutil.copyfileobj(f, sys.stdout)
+    if a.update:
+        report.update(a.update, results)
     worse = list(report.worse(results, a.against)) if a.against else []
     print(*worse, sep="\n", end="\n" * bool(worse))
     sys.exit(1 if worse else 0)

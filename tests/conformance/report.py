@@ -2,6 +2,7 @@
 
 import collections
 import os
+import re
 
 from judge import COLUMNS
 
@@ -101,6 +102,44 @@ def worse(results, path):
         before, now = was.get((r["source"], r["name"]), "." * len(COLUMNS)), code(r)
         if any(rank[b] < rank[a] for b, a in zip(before, now)):
             yield "worse: %s %s: %s, was %s" % (r["source"], r["name"], now, before)
+
+
+def updated(results, path):
+    """The lines of a file for diff, with those cases as they are now and its heads counted again."""
+    long = {x: v for v, x in SHORT.items()}
+    with open(path) as f:
+        lines = f.read().splitlines()
+    heads = [x for x in lines if x.startswith("#")]
+    rows = {tuple(x.split("\t")[1:]): x.split("\t")[0] for x in lines if not x.startswith("#")}
+    change = collections.defaultdict(collections.Counter)
+    for r in results:
+        key = os.path.basename(r["source"]), r["name"]
+        for c, was, now in zip(COLUMNS, rows.get(key, "." * len(COLUMNS)), code(r)):
+            if "n" not in (was, now):
+                change[key[0], c][long[was]] -= 1
+                change[key[0], c][long[now]] += 1
+        rows.pop(key, None)
+        if set(code(r)) - set(".n"):
+            rows[key] = code(r)
+    for x in heads:
+        m = re.fullmatch(r"# (\S+) +(\S+) +(\d+) of (\d+)(?: \((.*)\))?", x)
+        if not m or not change[m[1], m[2]]:
+            yield x
+            continue
+        n = collections.Counter({v: int(k) for k, v in (part.split() for part in (m[5] or "").split(", ") if part)})
+        n.update(change[m[1], m[2]])
+        good = int(m[3]) + sum(k for v, k in change[m[1], m[2]].items() if v in GOOD)
+        parts = ", ".join("%d %s" % (n[v], v) for v in GOOD[1:] + BAD + ("refused", "none") if n[v])
+        yield "# %-8s %-10s %5d of %s%s" % (m[1], m[2], good, m[4], " (%s)" % parts if parts else "")
+    for key in sorted(rows):
+        yield "\t".join((rows[key],) + key)
+
+
+def update(path, results):
+    lines = list(updated(results, path))
+    with open(path + ".part", "w") as f:
+        print(*lines, sep="\n", file=f)
+    os.replace(path + ".part", path)
 
 
 def write(out, results):
