@@ -43,6 +43,23 @@ static struct front front_new(const struct problem *p)
 	return f;
 }
 
+/* Room for one more element behind tail: what is left from head on moves to the front, or the queue grows. Its place. */
+static void *queue_room(void *e, size_t size, size_t *head, size_t *tail, size_t *cap)
+{
+	size_t n = *tail - *head;
+
+	if (*tail < *cap)
+		return e;
+	if (n > *cap / 2) {
+		*cap *= 2;
+		e = xrealloc(e, *cap * size);
+	}
+	memmove(e, (char *)e + *head * size, n * size);
+	*head = 0;
+	*tail = n;
+	return e;
+}
+
 /* The prefixes of a front whose distance S_j - S_i lies in one piece of the curve, without those that can no longer be the best: from
  * head to tail both the place in the front and key = F_i - b S_i rise. */
 struct window {
@@ -59,16 +76,7 @@ static void window_push(struct window *w, size_t at, double key)
 {
 	while (w->tail > w->head && w->e[w->tail - 1].key >= key)
 		w->tail--;
-	if (w->tail == w->cap) {
-		size_t n = w->tail - w->head;
-		if (n > w->cap / 2) {
-			w->cap *= 2;
-			w->e = xrealloc(w->e, w->cap * sizeof *w->e);
-		}
-		memmove(w->e, w->e + w->head, n * sizeof *w->e);
-		w->head = 0;
-		w->tail = n;
-	}
+	w->e = queue_room(w->e, sizeof *w->e, &w->head, &w->tail, &w->cap);
 	w->e[w->tail++] = (struct entry){key, at};
 }
 
@@ -231,16 +239,7 @@ struct backward {
 /* Keys hardly rise (for a line they never do), so its place is near the tail. */
 static void sources_push(struct sources *w, struct source s)
 {
-	if (w->tail == w->cap) {
-		size_t n = w->tail - w->head;
-		if (n > w->cap / 2) {
-			w->cap *= 2;
-			w->e = xrealloc(w->e, w->cap * sizeof *w->e);
-		}
-		memmove(w->e, w->e + w->head, n * sizeof *w->e);
-		w->head = 0;
-		w->tail = n;
-	}
+	w->e = queue_room(w->e, sizeof *w->e, &w->head, &w->tail, &w->cap);
 	size_t at = w->tail, behind;
 	while (at > w->head && w->e[at - 1].key <= s.key)
 		at--;

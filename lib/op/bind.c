@@ -303,6 +303,17 @@ static const char *open_sizes(struct module *m, int64_t size, bool samples)
 	return options;
 }
 
+void bind_all(struct module *m, const struct bindings *b)
+{
+	for (size_t i = 0; i < b->sets.n; i++)
+		bind_sets(m, b->sets.a[i]);
+	for (size_t i = 0; i < b->shapes.n; i++)
+		bind_shapes(m, b->shapes.a[i]);
+	for (size_t i = 0; i < b->consts.n; i++)
+		if (!bind_consts(m, b->consts.a[i]))
+			bind_no_input(b->consts.a[i]);
+}
+
 const char *bind_rest(struct module *m, int64_t size)
 {
 	const char *options = open_sizes(m, size, false);

@@ -103,6 +103,11 @@ bool bind_sets_there(struct module *m, const char *arg); /* binds those symbols 
 void bind_shapes(struct module *m, const char *arg);
 /* "sr=16000", "sizes=480,640": the input becomes a constant of its type; false: there is no such input. */
 bool bind_consts(struct module *m, const char *arg);
+/* What --set, --shape and --const of a tool say of its one module, each in order. */
+struct bindings {
+	VEC(const char *) sets, shapes, consts;
+};
+void bind_all(struct module *m, const struct bindings *b);
 noreturn void bind_no_input(const char *arg); /* die(64), for a tool that has only one module */
 /* Gives `size` to every symbol that has none. Returns what that amounts to, as options; NULL: there was none. */
 const char *bind_rest(struct module *m, int64_t size);

@@ -34,8 +34,6 @@ typedef void guarded_fn(const void *const *in, const void *const *constants, voi
 
 /* How this process does by hand what C cannot say. NULL: not at all. */
 struct backend_process {
-	/* About n steps of independent multiply-adds in registers: the number of FLOP; 0: no such instructions here. */
-	double (*multiply_adds)(int vector_bytes, long n);
 	const struct rate *rate; /* loops of single instructions (target/rate.h); ends with no name */
 	/* Loads n bytes, a multiple of 4096, and does nothing with them. NULL: as C does. */
 	void (*read)(const void *p, size_t n);

@@ -73,6 +73,23 @@ static double best_steps(const struct rate *r, double seconds)
 	return best;
 }
 
+/* Whatever this machine passes for. */
+double peak_flops(int vector_bytes, double seconds)
+{
+	const struct backend *here = backend_here();
+	const struct rate *r = here->process.rate;
+	struct target t = {0};
+	char name[16];
+
+	snprintf(name, sizeof name, "fma%d", 8 * vector_bytes);
+	if (here->detect)
+		here->detect(&t);
+	for (; r && r->name; r++)
+		if (!strcmp(r->name, name) && (t.features & r->features) == r->features)
+			return best_steps(r, seconds);
+	return 0;
+}
+
 static void read_all(const void *p, size_t n)
 {
 	const uint64_t *w = p;

@@ -5,7 +5,7 @@
 #include "op/pass.h"
 
 enum { OPT_SET = 0x100, OPT_SHAPE, OPT_CONST };
-static VEC(const char *) sets, shapes, consts;
+static struct bindings bound;
 
 static const struct argp_option options[] = {
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes, in the whole model"},
@@ -17,9 +17,9 @@ static const struct argp_option options[] = {
 static error_t option(int key, char *arg)
 {
 	switch (key) {
-	case OPT_SET: vec_push(&sets, arg); return 0;
-	case OPT_SHAPE: vec_push(&shapes, arg); return 0;
-	case OPT_CONST: vec_push(&consts, arg); return 0;
+	case OPT_SET: vec_push(&bound.sets, arg); return 0;
+	case OPT_SHAPE: vec_push(&bound.shapes, arg); return 0;
+	case OPT_CONST: vec_push(&bound.consts, arg); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -73,13 +73,7 @@ static void shape(struct module *m, const struct pass_ctx *c)
 {
 	struct known *known;
 
-	for (size_t i = 0; i < sets.n; i++)
-		bind_sets(m, sets.a[i]);
-	for (size_t i = 0; i < shapes.n; i++)
-		bind_shapes(m, shapes.a[i]);
-	for (size_t i = 0; i < consts.n; i++)
-		if (!bind_consts(m, consts.a[i]))
-			bind_no_input(consts.a[i]);
+	bind_all(m, &bound);
 	infer_declared(m, &known);
 	if (bounds_above_zero(m))
 		infer_declared(m, &known);

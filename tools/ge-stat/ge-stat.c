@@ -386,7 +386,6 @@ static void print_one(struct module *m, const char *file, bool json)
 
 static int run(const struct tool *t, struct tool_args *a)
 {
-	const char *path = a->nfile ? a->file[0] : NULL;
 	if (a->nfile == 2 && !digest_only && !a->json) {
 		struct stat x = stat_module(module_read_any(a->file[0]), a->file[0]);
 		struct stat y = stat_module(module_read_any(a->file[1]), a->file[1]);
@@ -395,7 +394,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		stat_release(&y);
 		return EX_GOOD;
 	}
-	for (int i = 0; i < (a->nfile ? a->nfile : 1); i++, path = a->file[i]) {
+	for (int i = 0; i < (a->nfile ? a->nfile : 1); i++) {
+		const char *path = a->nfile ? a->file[i] : NULL;
 		if (path && onnx_is_path(path)) {
 			print_one(module_read_any(path), path, a->json);
 			continue;

@@ -12,7 +12,7 @@
 
 enum { OPT_SEED = 0x100, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_RANGE, OPT_TIME, OPT_MEMORY, OPT_BODIES };
 static struct input_spec spec;
-static VEC(const char *) sets, shapes, consts;
+static struct bindings bound;
 static bool timed;
 
 static const struct argp_option options[] = {
@@ -34,9 +34,9 @@ static error_t option(int key, char *arg)
 	case 'i': vec_push(&spec.files, arg); return 0;
 	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); return 0;
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
-	case OPT_SET: vec_push(&sets, arg); return 0;
-	case OPT_SHAPE: vec_push(&shapes, arg); return 0;
-	case OPT_CONST: vec_push(&consts, arg); return 0;
+	case OPT_SET: vec_push(&bound.sets, arg); return 0;
+	case OPT_SHAPE: vec_push(&bound.shapes, arg); return 0;
+	case OPT_CONST: vec_push(&bound.consts, arg); return 0;
 	case OPT_MEMORY: eval_memory_option(arg); return 0;
 	case OPT_BODIES: eval_bodies_option(arg); return 0;
 	case OPT_TIME: timed = true; return 0;
@@ -153,13 +153,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct ledger l = {0};
 	struct eval_hooks hooks = {.timed = one_timed, .arg = &l};
 
-	for (size_t i = 0; i < sets.n; i++)
-		bind_sets(m, sets.a[i]);
-	for (size_t i = 0; i < shapes.n; i++)
-		bind_shapes(m, shapes.a[i]);
-	for (size_t i = 0; i < consts.n; i++)
-		if (!bind_consts(m, consts.a[i]))
-			bind_no_input(consts.a[i]);
+	bind_all(m, &bound);
 	infer_declared(m, NULL);
 	g = graph(m, m->main);
 	if (a->out && is_npy(a->out) && g->out.n != 1)

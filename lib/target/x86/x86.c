@@ -70,7 +70,6 @@ const struct backend backend_x86 = {
 	.derive = derive,
 	.process =
 		{
-			.multiply_adds = x86_multiply_adds,
 			.rate = x86_rates,
 			.read = x86_read,
 			.flush_denormals = x86_flush_denormals,

@@ -18,8 +18,6 @@ bool x86_detect(struct target *t);
 void x86_measured(struct target *t);
 extern const struct text_section x86_text[], x86_typed_text[];
 extern const struct instr x86_instr[];
-/* Independent multiply-adds, about n steps: the number of FLOP, 0 where this machine has none of such vectors. */
-double x86_multiply_adds(int vector_bytes, long n);
 extern const struct rate x86_rates[];
 void x86_read(const void *p, size_t n);
 void x86_flush_denormals(void);
