@@ -22,19 +22,6 @@ static int window_axis(struct loop_prog *p, stage_id s, ex_id read, bool first)
 	return found;
 }
 
-static stage_id reader_of(struct loop_prog *p, stage_id s)
-{
-	stage_id found = 0;
-
-	for (stage_id t = 1; t < p->stages.n; t++)
-		if (!lstage(p, t)->gone && stage_reads(p, t, lstage(p, s)->out)) {
-			if (found)
-				return 0;
-			found = t;
-		}
-	return found;
-}
-
 static bool find_windows(struct loop_prog *p, struct windows *w)
 {
 	ex_id read[READS_MAX];
@@ -45,12 +32,12 @@ static bool find_windows(struct loop_prog *p, struct windows *w)
 			n++;
 			w->lines = w->lines ? w->lines : s;
 		}
-	w->all = n == 2 ? reader_of(p, w->lines) : 0;
+	w->all = n == 2 ? sched_sole_reader(p, w->lines) : 0;
 	if (!w->all || lstage(p, w->all)->comb != lstage(p, w->lines)->comb ||
 	    lstage(p, w->all)->nspatial != lstage(p, w->lines)->nspatial || stage_all_reads(p, w->all, read) != 1 ||
 	    (w->last = window_axis(p, w->all, read[0], false)) < 0)
 		return false;
-	w->result = reader_of(p, w->all);
+	w->result = sched_sole_reader(p, w->all);
 	if (w->result && (lstage(p, w->result)->comb != COMB_NONE || lstage(p, w->result)->nspatial != lstage(p, w->all)->nspatial))
 		w->result = 0;
 	return true;

@@ -144,17 +144,17 @@ const struct target *target_host(void)
 
 const char *target_pass_for(const struct target *t)
 {
-	static char lacks[64];
 	const struct backend *of = backend_of(t), *ours = backend_of(target_host());
 	unsigned missing = of->anywhere ? 0 : t->features & ~target_host()->features;
 
 	if (of != ours && !of->anywhere)
 		return of->name;
-	for (int i = 0, n = 0; missing && of->feature[i].name; i++)
+	sym lacks = intern("");
+	for (int i = 0; missing && of->feature[i].name; i++)
 		if (missing >> i & 1)
-			n += snprintf(lacks + n, sizeof lacks - (size_t)n, "%s%s", n ? "," : "", of->feature[i].name);
+			lacks = intern_printf("%s%s%s", sym_str(lacks), *sym_str(lacks) ? "," : "", of->feature[i].name);
 	if (missing)
-		return lacks;
+		return sym_str(lacks);
 	host = *t;
 	return NULL;
 }
