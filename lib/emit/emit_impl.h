@@ -91,6 +91,7 @@ struct emit {
 	int ntemp;
 	int guarded; /* > 0: within an operand that is not always evaluated */
 	bool aside;  /* text goes to a buffer first, not to the kernel */
+	ex_id loose; /* a cast that need not round: what is stored is rounded; 0: none */
 	struct run run;
 	int nloads; /* named so far in the function */
 	/* teams */

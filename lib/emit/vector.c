@@ -51,7 +51,7 @@ static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
 	struct vx a = vx(e, x.a[0], m);
 	if (x.dtype == DT_I32 && a.kind == VX_VEC && reads_exact(e->p, &from))
 		return (struct vx){VX_INT, text(e, "vtrunc(%s)", bare(e, a.s))};
-	return cast_lanes(e, x.dtype, from.dtype, a, false);
+	return cast_lanes(e, x.dtype, from.dtype, a, ex == e->loose);
 }
 
 /* vmax and vmin return NaN if either operand is NaN. If one operand is known to be a number, one instruction is enough: the number goes

@@ -133,6 +133,32 @@ static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum 
 		line(e, "vstore%s_mask(%s, %s, %s);", suffix, to, v, m->s);
 }
 
+/* The cast to t, a float of 16 bits, in a body that only compares its number with others of type t or takes its size: to round it before or
+ * after is the same. 0: there is none. */
+static ex_id rounded_early(struct loop_prog *p, ex_id body, enum dtype t)
+{
+	while (t == DT_F16 || t == DT_BF16) {
+		const struct ex *x = lex(p, body);
+		if (x->dtype != t)
+			return 0;
+		if (x->kind == EX_CAST)
+			return lex(p, x->a[0])->dtype == DT_F32 ? body : 0;
+		if (x->kind != EX_CALL)
+			return 0;
+		if (x->fn == FN_NEG || x->fn == FN_ABS) {
+			body = x->a[0];
+			continue;
+		}
+		if (x->fn != FN_MAX && x->fn != FN_MIN && x->fn != FN_MAX2 && x->fn != FN_MIN2)
+			return 0;
+		int leaf = lex(p, x->a[0])->kind == EX_CONST || lex(p, x->a[0])->kind == EX_READ ? 0 : 1;
+		if (lex(p, x->a[leaf])->kind != EX_CONST && lex(p, x->a[leaf])->kind != EX_READ)
+			return 0;
+		body = x->a[!leaf];
+	}
+	return 0;
+}
+
 /* The body as values of type t; direct: stored without conversion. */
 static struct vx body_lanes(struct emit *e, ex_id body, enum dtype t, bool direct, const struct lanes *m)
 {
@@ -143,7 +169,9 @@ static struct vx body_lanes(struct emit *e, ex_id body, enum dtype t, bool direc
 	struct vx x = direct ? vx_code(e, body, t, m) : vx_fail;
 	if (x.kind != VX_FAIL)
 		return x;
+	e->loose = direct ? rounded_early(e->p, body, t) : 0;
 	x = vx(e, body, m);
+	e->loose = 0;
 	if (direct && x.kind == VX_VEC && within(e->p, body, t))
 		return (struct vx){VX_INT, text(e, "vtrunc(%s)", bare(e, x.s))};
 	return cast_lanes(e, t, lex(e->p, body)->dtype, x, direct);

@@ -50,8 +50,11 @@ mixed --to bf16 --why f.g -o low.g 2>err && ge-dump low.g >low.txt && [ "$(grep 
 ok $? "two casts, and two of weights, for both products and what is between"
 grep -q 'Relu.*bf16: as its neighbours are' err && grep -q 'MatMul.*bf16: 50.0 us, 60.0 us in f32' err
 ok $? "--why"
-mixed --to bf16 --json f.g | grep -q '"before":0.00012,"after":0.000112,'
-ok $? "--json: what it gains"
+grep -q '/a (MatMul): x is cast to bf16: 6.0 us$' err && grep -q '/c (MatMul): its result is cast to f32: 6.0 us$' err && [ "$(grep -c 'is cast to' err)" = 2 ]
+ok $? "--why: what each cast takes"
+mixed --to bf16 --json f.g >json && grep -q '"before":0.00012,"after":0.000112,' json &&
+	grep -q '"casts":\[{"value":"x","to":"bf16","seconds":6e-06,"measured":true},{"value":"c","to":"f32",' json
+ok $? "--json: what it gains, and its casts"
 equal --tol 0.03 low.g f.g
 ok $? "it computes the same, nearly"
 mixed --to bf16 --keep c f.g -o kept.g 2>err && same_graph f.g kept.g

@@ -178,6 +178,37 @@ static void print_tasks(const struct mixed *x)
 
 static const char *form_name(const struct mixed *x, bool low) { return low ? dtype_name(x->low) : "f32"; }
 
+static uint32_t maker_of(const struct mixed *x, val_id v) { return val(x->m, v)->kind == VAL_NODE ? x->of[val(x->m, v)->def] : 0; }
+
+/* Is there a cast of this value to that form: is it made in the other, and read in this? *reader: by which thing. */
+static bool is_cast(const struct mixed *x, const struct crossing *k, enum form to, uint32_t *reader)
+{
+	for (uint32_t i = 0; i < k->n && x->is_low[maker_of(x, k->v)] != (to == FORM_LOW); i++) {
+		*reader = x->reader.a[k->first + i];
+		if (x->is_low[*reader] == (to == FORM_LOW))
+			return true;
+	}
+	return false;
+}
+
+static void say_casts(struct mixed *x)
+{
+	for (size_t i = 0; i < x->crossing.n; i++)
+		for (enum form f = FORM_HIGH; f <= FORM_LOW; f++) {
+			const struct crossing *k = &x->crossing.a[i];
+			const struct value *v = val(x->m, k->v);
+			uint32_t reader;
+			if (!is_cast(x, k, f, &reader))
+				continue;
+			const char *how = k->counted[f] ? ", by its bytes" : "", *to = form_name(x, f == FORM_LOW);
+			if (v->kind == VAL_NODE)
+				pass_why(x->c, x->m, v->def, "its result is cast to %s: %.1f us%s", to, 1e6 * k->seconds[f], how);
+			else
+				pass_why(x->c, x->m, x->thing.a[reader].node, "%s is cast to %s: %.1f us%s", sym_str(v->name), to,
+					 1e6 * k->seconds[f], how);
+		}
+}
+
 static void say_why(struct mixed *x)
 {
 	for (size_t i = 1; i < x->thing.n; i++) {
@@ -221,6 +252,18 @@ static void print_json(struct mixed *x)
 		json_num(stdout, t->seconds[FORM_LOW]);
 		putchar('}');
 	}
+	printf("],\"casts\":[");
+	for (size_t i = 0, n = 0; i < x->crossing.n; i++)
+		for (enum form f = FORM_HIGH; f <= FORM_LOW; f++) {
+			const struct crossing *k = &x->crossing.a[i];
+			uint32_t reader;
+			if (!is_cast(x, k, f, &reader))
+				continue;
+			printf("%s{\"value\":", n++ ? "," : "");
+			json_str(stdout, sym_str(val(x->m, k->v)->name));
+			printf(",\"to\":\"%s\",\"seconds\":%.9g,\"measured\":%s}", form_name(x, f == FORM_LOW), k->seconds[f],
+			       k->counted[f] ? "false" : "true");
+		}
 	printf("]}\n");
 }
 
@@ -248,6 +291,7 @@ static void choose_by_times(struct mixed *x)
 	if (opt.error > 0 && x->low != DT_U8 && count_low(x))
 		note("outputs change by %.3g of their largest element at most", mixed_bound(x, opt.error, &opt.inputs, choose));
 	say_why(x);
+	say_casts(x);
 	note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, as far as they were measured", count_low(x), x->thing.n - 1,
 	     dtype_name(x->low), 1e-6 * (double)x->after, 1e-6 * (double)x->before);
 }

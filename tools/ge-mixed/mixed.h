@@ -34,6 +34,7 @@ struct crossing {
 	val_id v;          /* the value in its high form */
 	node_id at;        /* its QuantizeLinear; 0: none */
 	double seconds[2]; /* FORM_HIGH: of the cast up to it; FORM_LOW: down to it */
+	bool counted[2];   /* not measured: by bytes */
 	uint32_t first, n; /* its readers in reader */
 };
 struct mixed {

@@ -157,7 +157,8 @@ void mixed_cast_times(struct mixed *x, const struct mixed_source *s)
 		for (enum form f = FORM_HIGH; f <= FORM_LOW; f++) {
 			struct crossing *k = &x->crossing.a[i];
 			k->seconds[f] = measured(x, cast_task(x, k->v, x->low, f), s);
-			if (!(k->seconds[f] > 0))
+			k->counted[f] = !(k->seconds[f] > 0);
+			if (k->counted[f])
 				k->seconds[f] = bytes_seconds(x, k, s->target);
 		}
 }
