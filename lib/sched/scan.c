@@ -42,7 +42,8 @@ bool template_scan(struct schedule *r)
 	return true;
 }
 
-/* Several products one after the other, as of a recurrent network's only step: each a tile. */
+/* Several products one after the other, as of a recurrent network's only step: each a tile, or of rows that are summed up where they
+ * lie. */
 bool template_sums(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
@@ -58,7 +59,11 @@ bool template_sums(struct schedule *r)
 	if (sums < 2)
 		return false;
 	for (stage_id s = 1, n = (stage_id)p->stages.n; s < n; s++) /* tiles add stages */
-		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE)
-			template_tile(r, s);
+		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE) {
+			if (reads_rows_once(p, s, s))
+				template_row_sum(r, s);
+			else
+				template_tile(r, s);
+		}
 	return true;
 }

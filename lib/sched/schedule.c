@@ -387,9 +387,7 @@ bool has_reuse(struct loop_prog *p, stage_id s)
 	return false;
 }
 
-/* Is s a product along rows that are contiguous in all it reads, of which one lies across the vectors of the result and is read once? Then
- * to turn it costs more than to sum up its rows where they lie. */
-static bool reads_rows_once(struct loop_prog *p, stage_id s, stage_id result)
+bool reads_rows_once(struct loop_prog *p, stage_id s, stage_id result)
 {
 	const struct stage *t = lstage(p, s);
 	int v = contiguous_axis(p, lstage(p, result)->nspatial == t->nspatial ? result : s);

@@ -75,6 +75,9 @@ bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step);
 int64_t read_group(struct loop_prog *p, ex_id read, poly_var v);
 /* Does one read of s vary along a spatial axis and another not? Then tiles reuse what they load. */
 bool has_reuse(struct loop_prog *p, stage_id s);
+/* Is s a product along rows that are contiguous in all it reads, of which one lies across the vectors of the result and is read once? Then
+ * to turn it costs more than to sum up its rows where they lie. */
+bool reads_rows_once(struct loop_prog *p, stage_id s, stage_id result);
 /* The guard of an elementwise stage that chooses between sums by an index (rows of a transform); 0: none. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
 /* Does the reader sum groups of products by an instruction, which takes them from memory, and would compute s in it otherwise? */
