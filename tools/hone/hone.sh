@@ -733,7 +733,7 @@ while [ "$left" -gt 0 ]; do
 	case $files$option in
 	-o | -j | --alias | --jobs | --lanes | --target | --threads | --gears | --histogram | --times | -k | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
 	--data | --smooth | --metric | --drop | --method | --percentile | --weights | --activations | --trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
-		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
+		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help $verb"
 		value=$1
 		shift
 		left=$((left - 1))
@@ -789,7 +789,7 @@ while [ "$left" -gt 0 ]; do
 		simplify--no-grow) no_grow=1 ;;
 		simplify--opset) opset=--opset=$value ;;
 		simplify--external) external=$value ;;
-		*) die 64 "$verb $option: no such option; hone help" ;;
+		*) die 64 "$verb $option: no such option; hone help $verb" ;;
 		esac
 		;;
 	*)
@@ -798,13 +798,13 @@ while [ "$left" -gt 0 ]; do
 		elif [ "$verb" = simplify ] && [ -z "$stem" ]; then
 			stem=$option
 		else
-			die 64 "$option: an argument too many; hone help"
+			die 64 "$option: an argument too many; hone help $verb"
 		fi
 		;;
 	esac
 done
 [ -z "$target" ] || [ -z "$runner" ] || die 64 "--target: a runner says itself what it is"
-[ -n "$model" ] || die 64 "$verb: which model? hone help"
+[ -n "$model" ] || die 64 "$verb: which model? hone help $verb"
 case $model in -*) model=./$model ;; esac
 if [ "$verb" = quantize ]; then
 	[ -n "$stem" ] || die 64 "quantize: where to? -o OUT.onnx"
