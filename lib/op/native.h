@@ -1,4 +1,4 @@
-/* Operators that a function of lib/native computes: their row has eval_native for its evaluator. */
+/* Operators that a function of lib/native computes: their row has eval_native for its evaluator, or one of its own that takes strings, too. */
 #ifndef HONE_OP_NATIVE_H
 #define HONE_OP_NATIVE_H
 #include "native/table.h"

@@ -89,6 +89,34 @@ graph main {
 }
 END
 attack opened "$runs" 2
+# Steps on the slow path that make sequences of numbers for native ones.
+cat >told.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+symbol n 0 inf
+const zero = i64[] [0]
+graph said {
+  input a
+  t = Cast(a) {to=8} "text"
+  b = Cast(t) {to=1} "number"
+  output b = b
+}
+graph main {
+  input x: f32[n,4]
+  input s: ?[?,4]%"seq(tensor(float))"
+  m = SequenceMap(s) {body=graph said} "map"
+  l = SequenceInsert(m, x, @zero) "insert"
+  p = SplitToSequence(x) "split"
+  q = SequenceMap(p) {body=graph said} "again"
+  at = SequenceAt(q, @zero) "at"
+  o = Optional(m) "wrap"
+  output l = l
+  output q = q
+  output at = at
+  output o = o
+}
+END
+attack told "$runs" 3
 
 if [ -n "${HONE_PYTHON-}" ]; then
 	mkdir models && "$HONE_PYTHON" -B "$top/tests/model/list_models.py" "${SEED:-100}" "${COUNT:-4}" models

@@ -342,6 +342,7 @@ int main(int argc, char **argv)
 	long runs = atol(argv[2]);
 	rng.s = strtoul(argv[3], NULL, 10);
 	msg_quiet = true;
+	eval_bodies_max = 100000; /* of all bodies together, where a library counts the steps of a loop: HONE_BODIES */
 	msg_tool = "drive";
 	struct module *m = module_read_any(argv[1]);
 	const struct graph *g = graph(m, m->main);
