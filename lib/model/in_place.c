@@ -29,12 +29,13 @@ bool passes_branches(const struct model *M, const struct call *c, val_id in, val
 		}
 	if (operands != 1 || results != 1)
 		return false;
-	bool fitted = use == BODY_CASE && attr_find(n, "fit") && fitted_axis(n, "fit", b->in) == fitted_axis(n, "cut", b->out);
-	if ((value_varies(m, in) || value_varies(m, r)) && !fitted)
+	bool vary = value_varies(m, in), fits = use == BODY_CASE && attr_find(n, "fit");
+	if (value_varies(m, r) != vary || (fits && fitted_axis(n, "fit", b->in) != fitted_axis(n, "cut", b->out)))
 		return false;
 	for (uint32_t k = 0; (body = node_body(n, k)); k++) {
 		val_id x = graph(m, body)->in.a[b->in], y = graph(m, body)->out.a[b->out];
-		if (value_varies(m, x) || value_varies(m, y) || value_bytes(m, x) != value_bytes(m, y))
+		bool inside = vary && !fits;
+		if (value_varies(m, x) != inside || value_varies(m, y) != inside || (!inside && value_bytes(m, x) != value_bytes(m, y)))
 			return false;
 	}
 	return true;
@@ -113,6 +114,9 @@ static const char *why_apart(const struct model *M, const struct section *s, val
 	for (size_t k = 0; k < g->out.n; k++)
 		if (k != out && M->root[g->out.a[k]] == in)
 			return arena_printf(&m->arena, "output %s is the input as it was", sym_str(g->out_name.a[k]));
+	for (size_t k = 0; k < g->out.n && value_varies(m, r) && s != M->sections.a; k++)
+		if (k != out && M->root[g->out.a[k]] == r)
+			return arena_printf(&m->arena, "output %s is the same", sym_str(g->out_name.a[k]));
 	if (r == in)
 		return NULL;
 	if (!value_varies(m, r) && s->out.a[out] != r)
@@ -133,20 +137,43 @@ const char *state_apart(const struct model *M, const struct state *s)
 	return why_apart(M, M->sections.a, graph(M->m, M->m->main)->in.a[s->in], s->out);
 }
 
+/* Marks the steps of a section, and of branches, that make its output in the place of its input. False: none does. */
+static bool lend(struct model *M, const struct section *s, val_id in, uint32_t out, uint32_t state)
+{
+	val_id r = M->root[graph(M->m, s->graph)->out.a[out]];
+	const struct call *found = maker(M, s, r);
+	struct branching b;
+	bool any = false;
+
+	if (!found || !reads(M, (uint32_t)(found - M->calls.a), in))
+		return false;
+	struct call *c = &M->calls.a[found - M->calls.a];
+	bool branches = c->kernel == KERNEL_CONTROL && passes_branches(M, c, in, r, &b);
+	if (branches && !c->control->fitted) {
+		for (uint32_t k = 0; k < c->control->nbody; k++) {
+			graph_id body = c->control->body[k];
+			any |= lend(M, body_section(M, body), graph(M->m, body)->in.a[b.in], b.out, state);
+		}
+		return any;
+	}
+	if (!c->lent) { /* a body that serves several states lends for one */
+		c->lent = state + 1;
+		c->lent_in = in;
+		c->lent_out = r;
+	}
+	return c->lent == state + 1;
+}
+
 void states_lend(struct model *M)
 {
 	const struct graph *g = graph(M->m, M->m->main);
 
 	for (size_t i = 0; i < M->states.n; i++) {
 		struct state *s = &M->states.a[i];
-		val_id in = g->in.a[s->in], r = M->root[g->out.a[s->out]];
-		if (!s->open || s->axis || r == in || (s->why = state_apart(M, s)))
-			continue;
-		uint32_t c = (uint32_t)(maker(M, M->sections.a, r) - M->calls.a);
-		if (reads(M, c, in))
-			M->calls.a[c].lent = (uint32_t)i + 1;
-		else
-			s->why = arena_printf(&M->m->arena, "%s, which makes the output, does not read it", named(M, c));
+		val_id in = g->in.a[s->in];
+		if (s->open && !s->axis && M->root[g->out.a[s->out]] != in && !(s->why = state_apart(M, s)) &&
+		    !lend(M, M->sections.a, in, s->out, (uint32_t)i))
+			s->why = "no step that makes the output reads it";
 	}
 }
 

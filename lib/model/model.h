@@ -36,7 +36,9 @@ struct call {
 	node_id alone;   /* of a native, control or appending call: the one node of the group */
 	uint32_t opaque; /* its number among the opaque ones */
 	uint32_t state;  /* of an appending call: which one */
-	uint32_t lent;   /* the state of open size, + 1, whose place has room for what it makes of it; 0: none */
+	uint32_t
+		lent; /* the state of open size, + 1, whose place has room for what it makes of it: of operand lent_in, result lent_out; 0: none */
+	val_id lent_in, lent_out;
 	struct control *control;
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */

@@ -36,18 +36,19 @@ void put_append_call(struct emission *e, FILE *f, uint32_t c)
 bool put_lend(struct emission *e, FILE *f, const struct call *x, val_id v)
 {
 	struct model *M = e->M;
-	const struct state *s = x->lent ? &M->states.a[x->lent - 1] : NULL;
-	const struct graph *g = graph(M->m, M->m->main);
-	struct node *n = node(M->m, x->alone);
+	const struct node *n = node(M->m, x->alone);
 
-	if (!s || M->root[g->out.a[s->out]] != v)
+	if (!x->lent || x->lent_out != v)
 		return false;
 	fprintf(f, "state_lend(m, %" PRIu32 ", ", x->lent - 1);
-	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && M->root[call_operand(M, x, i)] == g->in.a[s->in] && x->control)
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!n->in[i] || M->root[call_operand(M, x, i)] != x->lent_in)
+			continue;
+		if (x->control)
 			fprintf(f, "given[%" PRIu32 "]", i - 1);
-	if (!x->control)
-		put_place(e, f, x, g->in.a[s->in]);
+		else
+			put_place(e, f, x, call_operand(M, x, i));
+	}
 	fprintf(f, ", &m->slot[%" PRIu32 "])", value_home(M, v).index);
 	return true;
 }
