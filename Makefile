@@ -224,7 +224,7 @@ $(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c
 build/tests/fuzz/model.o: | build/gen/onnx.pb-c.h
 build/check/unfit build/check/order build/check/gears: $(CHAINO)
 build/check/unfit: LDFLAGS += -Wl,--wrap=bug_at
-build/fuzzed/passes build/fuzzed/model build/fuzzed/gears: $(CHAINO)
+build/fuzzed/passes build/fuzzed/model build/fuzzed/alias build/fuzzed/gears: $(CHAINO)
 $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--wrap=bug_at
 
 install: all

@@ -120,7 +120,7 @@ static void chain_run(struct module *m)
 }
 
 /* The input, read anew for each use of it by `make`, NULL if it is none. */
-static void chain_all(struct module *(*make)(const uint8_t *, size_t), const uint8_t *data, size_t n)
+__attribute__((unused)) static void chain_all(struct module *(*make)(const uint8_t *, size_t), const uint8_t *data, size_t n)
 {
 	struct module *volatile m = NULL;
 	long before = chain_most();

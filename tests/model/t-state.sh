@@ -157,162 +157,7 @@ END
 ${CC:-cc} -O1 -I"$top/lib" steps.c -o steps -ldl 2>err
 ok $? "a program that steps"
 
-cat >open.c <<'END'
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "op/hone_value.h"
-#include "runner/model_abi.h"
-
-enum { STEPS = 1000, MOST = 64 };
-static const struct hone_model *model[2]; /* one that does not keep states, one that does */
-static void *handle[2];
-static struct hone_value in[MOST], out[2][MOST];
-static float x[MOST][4096];
-static int64_t shape[MOST][8];
-static int state_of[MOST]; /* input -> output + 1 */
-
-static void need(int good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "%s; %s; %s\n", what, model[0]->error(), model[1]->error());
-	exit(1);
-}
-
-static void *open_model(int w, const char *path)
-{
-	char text[200];
-	snprintf(text, sizeof text, "./%s", path);
-	void *so = dlopen(text, RTLD_NOW | RTLD_LOCAL);
-	model[w] = so ? dlsym(so, "hone_model") : NULL;
-	if (!model[w])
-		exit(puts(dlerror()));
-	snprintf(text, sizeof text, "%.*s.weights", (int)strlen(path) - 3, path);
-	return model[w]->open(text, NULL);
-}
-
-static size_t bytes(const struct hone_value *v, size_t element)
-{
-	size_t n = element;
-	for (int k = 0; k < v->rank; k++)
-		n *= (size_t)v->shape[k];
-	return n;
-}
-
-static size_t element(const char *type) { return strstr(type, "64") ? 8 : 4; }
-
-/* Inputs of a step: states as they are carried, or not given; open sizes of the others are `size`. */
-static void draw(int w, int step, int size)
-{
-	for (int i = 0; i < model[w]->num_inputs; i++) {
-		const struct hone_tensor *t = &model[w]->inputs[i];
-		unsigned r = (unsigned)(step * 7919 + i * 104729 + 1);
-		if (state_of[i] && w)
-			in[i].type = 0;
-		if (state_of[i])
-			continue;
-		in[i] = (struct hone_value){1, t->rank, shape[i], x[i]};
-		for (int k = 0; k < t->rank; k++)
-			shape[i][k] = t->shape[k] >= 0 ? t->shape[k] : !strcmp(t->symbol[k], "sequence") ? 576 : size;
-		for (size_t k = 0; k < bytes(&in[i], 4) / 4; k++) {
-			r = r * 1664525u + 1013904223u;
-			x[i][k] = (float)(r >> 8) / (1 << 23) - 1;
-		}
-	}
-}
-
-/* The outputs of the one that carries become its next states. */
-static void carry(void)
-{
-	for (int i = 0; i < model[0]->num_inputs; i++) {
-		const struct hone_value *v = &out[0][state_of[i] - 1];
-		if (!state_of[i])
-			continue;
-		size_t n = bytes(v, element(model[0]->inputs[i].type));
-		free(in[i].data);
-		memcpy(shape[i], v->shape, (size_t)v->rank * sizeof *v->shape);
-		in[i] = (struct hone_value){v->type, v->rank, shape[i], memcpy(malloc(n + 1), v->data, n)};
-	}
-}
-
-/* States that grow are given when they are asked for. */
-static void ask(int w)
-{
-	for (int s = 0; s < model[w]->num_states && model[w]->value; s++) {
-		int o = model[w]->states[s].output;
-		need(!model[w]->value(handle[w], o, &out[w][o]), "value");
-	}
-}
-
-static void compare(const char *what, int step)
-{
-	for (int o = 0; o < model[0]->num_outputs; o++) {
-		const struct hone_value *a = &out[0][o], *b = &out[1][o];
-		size_t n = bytes(a, element(model[0]->outputs[o].type));
-		if (a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) || memcmp(a->data, b->data, n)) {
-			fprintf(stderr, "%s: step %d: output %s differs\n", what, step, model[0]->outputs[o].name);
-			exit(1);
-		}
-	}
-}
-
-/* first: sizes of the states at first, where they are open. */
-int main(int argc, char **argv)
-{
-	int first = atoi(argv[3]), size = atoi(argv[4]), saved = 0;
-	handle[0] = open_model(0, argv[1]);
-	handle[1] = open_model(1, argv[2]);
-	need(handle[0] && handle[1], "open");
-	for (int s = 0; s < model[1]->num_states; s++)
-		state_of[model[1]->states[s].input] = model[1]->states[s].output + 1;
-	for (int begin = 0; begin < 2; begin++) { /* the second time behind a reset */
-		for (int i = 0; i < model[0]->num_inputs; i++)
-			if (state_of[i]) {
-				const struct hone_tensor *t = &model[0]->inputs[i];
-				for (int k = 0; k < t->rank; k++)
-					shape[i][k] = t->shape[k] >= 0 ? t->shape[k] : !strcmp(t->symbol[k], "batch") ? size : first;
-				free(in[i].data);
-				in[i] = (struct hone_value){!strcmp(t->type, "i64") ? 7 : 1, t->rank, shape[i], calloc(1, 1 << 20)};
-			}
-		for (int step = 0; step < (begin ? 20 : STEPS); step++) {
-			draw(0, step, size);
-			need(!model[0]->run_values(handle[0], in, out[0], NULL), "carried");
-			ask(0);
-			carry();
-			struct hone_value kept[MOST];
-			memcpy(kept, in, sizeof in);
-			draw(1, step, size);
-			need(!model[1]->run_values(handle[1], in, out[1], NULL), "kept");
-			memcpy(in, kept, sizeof in);
-			ask(1);
-			compare("kept", step);
-			if (step == 400) {
-				need(!model[1]->save(handle[1], "open400"), "save");
-				need(!model[1]->reset(handle[1]), "reset");
-				struct hone_value last[MOST];
-				memcpy(last, in, sizeof in);
-				draw(1, 3, size);
-				need(!model[1]->run_values(handle[1], in, out[1], NULL), "reset");
-				memcpy(in, last, sizeof in);
-				model[1]->close(handle[1]);
-				handle[1] = open_model(1, argv[2]);
-				need(!model[1]->load(handle[1], "open400"), "load");
-				saved = 1;
-			}
-		}
-		need(!model[1]->reset(handle[1]), "reset");
-	}
-	for (int bad = 5; bad < argc; bad++)
-		need(model[1]->load(handle[1], argv[bad]) == -1, argv[bad]);
-	model[0]->close(handle[0]);
-	model[1]->close(handle[1]);
-	return !saved;
-}
-END
-${CC:-cc} -O1 -I"$top/lib" open.c -o open -ldl 2>err
+${CC:-cc} -O1 -I"$top/lib" "$top/tests/model/states/open.c" -o open -ldl 2>err
 ok $? "a program that steps on open sizes"
 
 cat >small.txt <<'END'
@@ -544,15 +389,16 @@ int main(void)
 }
 END
 sed 's/  s = /  l = ReduceMax(d, @axes)\n  s = /; s/  m = Add(s, o)/  k = Add(s, l)\n  m = Add(k, o)/' rows.txt | ge-load -o rows.g
-for way in open geared; do
+for way in open geared anysize; do
 	set --
 	[ $way = open ] || set -- --gears batch=1,4
+	[ $way != anysize ] || set -- --gears batch=1,4,open
 	hone build -q "$@" -o rowsplain rows.g 2>err && hone build "$@" --alias c=cn --alias p=pn -o rows rows.g >out 2>err && grep -q '2 of open sizes (1 updated, 0 grow in place)' out
 	ok $? "$way: a state of any batch" || cat out err
-	for n in 1 3 4; do
+	for n in 1 3 4 $([ $way = geared ] || echo 6); do
 		./open rowsplain.so rows.so 0 $n 2>steps.log && run-dev --steps 40 --set batch=$n rows.so -o y.npz 2>err
 		ok $? "$way, batch $n: 1,000 steps" || cat steps.log err
-		[ $way$n = geared3 ] || grep -q ": $((24 * n)) the last, $((24 * n)) the most" err
+		[ $way$n = geared3 ] || [ $way$n = anysize3 ] || grep -q ": $((24 * n)) the last, $((24 * n)) the most" err
 		ok $? "$way, batch $n: in place" || cat err
 	done
 	${CC:-cc} -O1 -w -o lies lies.c rows.so -Wl,-rpath,. 2>err && ./lies
@@ -649,7 +495,7 @@ if [ -n "${HONE_PYTHON-}" ]; then
 	done
 	ge-emit -q --embed --no-compile keys.kept.g -o keysan && ${CC:-cc} -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		$(sed -n 's/.*Compile with: //p' keysan.c | head -1) -O1 -w -fPIC -shared keysan.c -o keysan.so -lm -pthread &&
-		cc -g -fsanitize=address -O1 -I"$top/lib" open.c -o openasan -ldl && ASAN_OPTIONS=detect_leaks=1 ./openasan keysan.so keysan.so 0 2 2>steps.log
+		cc -g -fsanitize=address -O1 -I"$top/lib" "$top/tests/model/states/open.c" -o openasan -ldl && ASAN_OPTIONS=detect_leaks=1 ./openasan keysan.so keysan.so 0 2 2>steps.log
 	ok $? "caches under the address sanitizer" || head -30 steps.log
 	ge-plan "$@" cache.f.g -o cache.row.g 2>err && grep -q '(0 grow in place)' err && ge-layout -q --row-major "$@" cache.f.g | ge-plan -q -o /dev/null
 	ok $? "row-major, they are made anew"

@@ -266,6 +266,44 @@ printf 'batch=1 1\nbatch=2 2\nbatch=3 3\nbatch=4 2.5\nbatch=8 8\n' >t.txt
 ge-gears --histogram h.txt -k 3 --times t.txt batch.g -o h.g 2>err && grep -q '3 gears, expected time of a run 3.345 s; with a gear for every size 3.445 s' err &&
 	ge-dump h.g | grep -q 'counts=\[50,21,29\]' && ge-dump h.g | grep -q 'gears=i64\[3,1\] \[1, 4, 8\]'
 ok $? "gears of a histogram: a larger gear may be the faster one"
+# Random histograms, against all sets of gears there are.
+awk -v seed=7 'BEGIN {
+	srand(seed)
+	for (i = 1; i <= 25; i++) {
+		n = 2 + int(rand() * 6); k = 1 + int(rand() * 4); size = 0; total = 0; best = -1
+		printf "" >"r" i ".h"; printf "" >"r" i ".t"
+		for (j = 1; j <= n; j++) {
+			size += 1 + int(rand() * 3)
+			count[j] = rand() < 0.3 ? 0 : int(rand() * 50) + 1
+			time[j] = (1 + int(rand() * 9) + 3 * j) / 8
+			if (j == n && !total)
+				count[j] = 1
+			total += count[j]
+			if (count[j])
+				printf "batch=%d %d\n", size, count[j] >"r" i ".h"
+			printf "batch=%d %.9g\n", size, time[j] >"r" i ".t"
+		}
+		for (set = 1; set < 2 ^ n; set++) {
+			cost = gears = 0; last = -1
+			for (j = n; j >= 1; j--) {
+				if (int(set / 2 ^ (j - 1)) % 2) { gears++; last = time[j] }
+				if (count[j] && last < 0) gears = n + 1
+				cost += count[j] * last
+			}
+			if (gears <= k && (best < 0 || cost < best)) best = cost
+		}
+		printf "%d %.12g\n", k, best / total >"r" i ".best"
+	}
+}'
+wrong=0
+for i in $(seq 25); do
+	read -r k best <r$i.best
+	ge-gears --histogram r$i.h -k "$k" --times r$i.t batch.g -o out.g 2>err || wrong=$((wrong + 1))
+	sed -n 's/.*expected time of a run \([^ ]*\) s;.*/\1/p' err | awk -v best="$best" '{ d = $1 - best } END { exit !(NR == 1 && d < best * 1e-3 && d > -best * 1e-3) }' ||
+		{ wrong=$((wrong + 1)) && cat r$i.best r$i.h r$i.t err; }
+done
+[ $wrong = 0 ]
+ok $? "gears of 25 random histograms: none better"
 refused 65 "t.txt: there is no time for batch=5, which h2.txt has" "a size without a time" sh -c 'echo batch=5 1 >h2.txt; ge-gears --histogram h2.txt -k 3 --times t.txt batch.g -o out.g'
 refused 65 "h.txt: 4 sizes, which cannot be padded, and 3 gears are too few" "too few gears" ge-gears --exact --histogram h.txt -k 3 --times t.txt batch.g -o out.g
 for line in 'batch 5' 'batch=0 1' 'batch=5' 'batch=5 x' 'batch=5 -1' 'batch=5,batch=6 1' '=5 1' 'batch=5 1 2' 'batch=99999999999999999999 1'; do

@@ -28,7 +28,7 @@ for target in "$top"/tests/fuzz/*.c; do
 	esac
 	case $target in
 	schedule) mutants=$((mutants / 6)) ;;
-	passes | model) mutants=$((mutants / 60)) ;;
+	alias | passes | model) mutants=$((mutants / 60)) ;;
 	esac
 	if "$top/build/fuzzed/$target" "$mutants" "$@" >out 2>err && [ -s out ]; then
 		ok 0 "$target: $(cat out)"
