@@ -101,7 +101,7 @@ static bool graph_is_steps(struct module *m, graph_id g)
 		const struct node *n = node(m, x->nodes.a[i]);
 		for (uint32_t k = 0; k < n->nout; k++) {
 			const struct type *t = n->out[k] ? &val(m, n->out[k])->type : NULL;
-			if (t && !type_lists_numbers(t) && (t->other || !dtype_size(t->dtype) || (t->layout && !type_static(m, t))))
+			if (t && !type_lists_numbers(t) && (t->other || !dtype_size(t->dtype)))
 				return false;
 		}
 		if (!node_is_step(m, n))

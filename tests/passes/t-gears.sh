@@ -49,7 +49,7 @@ printf 'hone-text 1\nmodule ir=8 opset=28\nsymbol n 0 inf\nconst w = f32[2,1] [1
 	ge-load -o unfit.g
 refused 65 "main.3/y (MatMul): " "a size that the model does not take" ge-gears --gears n=2,3 unfit.g -o out.g
 refused 64 "which sizes?" "no gears" ge-gears image.g -o out.g
-ge-gears --gears h=8,16 --gears w=4,12 image.g -o c.g && made c.g combined && run-dev combined.so --set h=16,w=12 -o y.npz &&
+ge-gears --gears h=8,16 --gears w=4,12 image.g -o c.g && made c.g combined && run-dev combined.so --set h=16 --set w=12 -o y.npz &&
 	run-ref image.g --set h=16,w=12 -o r.npz && equal y.npz r.npz
 ok $? "all combinations of two symbols"
 
@@ -105,6 +105,20 @@ ge-gears --open --gears h:w=8:8,16:4 image.g -o oi.g && made oi.g anyimage && ru
 	run-ref image.g --set h=8,w=10 -o r.npz && equal y.npz r.npz && run-dev anyimage.so --set h=16,w=4 -o y.npz && run-ref image.g --set h=16,w=4 -o r.npz && equal y.npz r.npz
 ok $? "images between gears"
 refused 64 "sizes are numbers" "open is the last" ge-gears --gears batch=1,open,4 batch.g -o out.g
+
+# Images whose channels come last, in the graph of any size too.
+awk 'function numbers(n) { for (i = 0; i < n; i++) printf "%s%.2f", i ? ", " : "", (i * 7 % 13 - 6) / 20; print "]" }
+	BEGIN {
+	printf "hone-text 1\nmodule ir=8 opset=28\nsymbol h 1 inf\nconst k = f32[16,3,3,3] ["; numbers(432)
+	printf "const l = f32[16,16,3,3] ["; numbers(2304)
+	print "graph main {\n  input x: f32[1,3,h,20]\n  a = Conv(x, @k) {pads=[1,1,1,1]}\n  b = Relu(a)\n  c = Conv(b, @l) {pads=[1,1,1,1] strides=[2,2]}"
+	print "  d = MaxPool(c) {kernel_shape=[3,3] pads=[1,1,1,1] strides=[2,2]}\n  y = Conv(d, @l)\n  output y = y\n}" }' >laid.txt
+ge-load laid.txt | ge-shape -q >laid.g && ge-gears -q --gears h=12,20,open laid.g -o lo.g && made lo.g laid && ge-dump laid.f.g | grep -q '^graph main.open' && ge-dump laid.f.g | grep -q '@"0 2 3 1"'
+ok $? "convolutions of any size beside gears"
+for n in 12 17 20 31; do
+	run-dev laid.so --set h=$n -o y.npz && run-ref laid.g --set h=$n -o r.npz && equal y.npz r.npz
+	ok $? "height $n"
+done
 
 # The kernels of all gears are tasks, each as often as its gear is expected.
 tune-op --tasks open.f.g >tasks && [ "$(grep -c MatMul tasks)" = 2 ]
