@@ -1,5 +1,6 @@
 /* The walk over the nest: loops as C loops, or as a copy of the body for each iteration. */
 #include "emit/emit_impl.h"
+#include "target/target.h"
 
 static bool has_guard(const struct nest *block, poly g)
 {
@@ -204,17 +205,53 @@ void emit_for(struct emit *e, nest_id id)
 	tmp_clear(e);
 }
 
-/* Does the nest update sums in registers? */
-static bool sums_in_registers(struct emit *e, nest_id n)
+/* The block of nest n that updates sums in registers; 0: there is none. */
+static nest_id block_of_sums(struct emit *e, nest_id n)
 {
 	const struct nest *x = lnest(e->p, n);
 
 	if (x->kind == NEST_BLOCK)
-		return x->phase == BLOCK_UPDATE && lbuf(e->p, lstage(e->p, x->stage)->out)->scope == SCOPE_REGISTER;
-	for (size_t i = 0; i < x->kid.n; i++)
-		if (sums_in_registers(e, x->kid.a[i]))
-			return true;
-	return false;
+		return x->phase == BLOCK_UPDATE && lbuf(e->p, lstage(e->p, x->stage)->out)->scope == SCOPE_REGISTER ? n : 0;
+	for (size_t i = 0; i < x->kid.n; i++) {
+		nest_id found = block_of_sums(e, x->kid.a[i]);
+		if (found)
+			return found;
+	}
+	return 0;
+}
+
+static bool is_lookup(struct loop_prog *p, ex_id e, void *arg)
+{
+	(void)arg;
+	return emit_looks_up(p, e);
+}
+
+static void find_lookup(struct loop_prog *p, nest_id n, void *found)
+{
+	const struct nest *x = lnest(p, n);
+
+	if (x->kind == NEST_BLOCK)
+		*(bool *)found |= ex_find(p, lstage(p, x->stage)->body, is_lookup, NULL) != 0;
+}
+
+/* Puts the sums of a block into memory and back, if what follows from kid `from` on looks up codes in a table and they leave too few
+ * registers for that: a compiler that runs short there would keep sums in memory in the loop that adds to them, too. */
+static void lay_sums_aside(struct emit *e, nest_id block, const struct nest *seq, size_t from)
+{
+	enum { WANTED = 6 }; /* what a lookup takes beside sums: codes, table, results, room to compute */
+	const struct target *t = e->p->target ? e->p->target : target_host();
+	buf_id b = lstage(e->p, lnest(e->p, block)->stage)->out;
+	const struct regs *r = &e->regs[b];
+	bool found = false;
+
+	for (size_t i = from; i < seq->kid.n; i++)
+		nest_walk(e->p, seq->kid.a[i], find_lookup, &found);
+	if (!found || lbuf(e->p, b)->dtype != DT_I32 || (int)r->run.n + WANTED <= t->vector_regs)
+		return;
+	for (size_t i = 0; i < r->run.n; i++) {
+		const char *name = reg_name(e, b, r->run.a[i].at);
+		line(e, "{ vi aside = %s; __asm__(\"\" : \"+m\"(aside)); %s = aside; }", name, name);
+	}
 }
 
 static bool stays_loop(const struct nest *x) { return x->kind == NEST_FOR && (x->mark == LOOP_SERIAL || x->unroll); }
@@ -233,8 +270,11 @@ static void emit_seq(struct emit *e, const struct nest *seq)
 			for (size_t k = 0; k < n; k++)
 				emit_nest(e, seq->kid.a[i + k]);
 		const struct nest *x = lnest(e->p, seq->kid.a[i]);
-		if (x->reduce && stays_loop(x) && i + n < seq->kid.n && sums_in_registers(e, seq->kid.a[i]))
+		nest_id sums = x->reduce && stays_loop(x) && i + n < seq->kid.n ? block_of_sums(e, seq->kid.a[i]) : 0;
+		if (sums) {
 			line(e, "LOADS_STAY;");
+			lay_sums_aside(e, sums, seq, i + n);
+		}
 	}
 }
 
