@@ -257,8 +257,8 @@ void emit_prefetches(struct emit *e, nest_id loop); /* the prefetches of an iter
 /* Attributes before a kernel of p that make the compiler order its instructions well; "": none. */
 const char *emit_order(struct loop_prog *p);
 /* Does p round numbers to integers of a byte, or make numbers of sums of integers, which another kernel rounds? Then every operation is
- * rounded by itself, so that all CPUs compute the same codes. Not if it calls a function (exp): its polynomial differs between kinds of
- * CPU anyway, and is fast only if a product and a sum are rounded together. */
+ * rounded by itself, so that all CPUs compute the same codes. Not if it calls a function (exp) or sums products of floats: these differ
+ * between kinds of CPU anyway, and are fast only if a product and a sum are rounded together. */
 bool emit_makes_codes(struct loop_prog *p);
 
 /* ---- lanes_prelude.c ---- */

@@ -188,9 +188,24 @@ static bool sums_integers(struct loop_prog *p)
 	return false;
 }
 
+/* Sums of products of floats. */
+static bool sums_real_products(struct loop_prog *p)
+{
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		const struct stage *t = lstage(p, s);
+		const struct ex *body = t->gone || !t->body ? NULL : lex(p, t->body);
+		if (body && t->comb == COMB_SUM && !t->exact && dtype_is_float(lbuf(p, t->out)->dtype) && body->kind == EX_CALL &&
+		    body->fn == FN_MUL)
+			return true;
+	}
+	return false;
+}
+
 bool emit_makes_codes(struct loop_prog *p)
 {
-	return (casts(p, to_code) || (sums_integers(p) && casts(p, to_number))) && !calls_function(p, true);
+	if (calls_function(p, true))
+		return false;
+	return sums_integers(p) ? casts(p, to_code) || casts(p, to_number) : casts(p, to_code) && !sums_real_products(p);
 }
 
 /* Fused multiply-adds would change some codes on CPUs that have them, and not on others. */

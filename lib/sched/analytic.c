@@ -9,9 +9,11 @@
 #include <math.h>
 #include <string.h>
 #include "sched/fitted.h"
+#include "loop/instr.h"
 #include "loop/math.h"
 #include "loop/nest.h"
 #include "sched/template.h"
+#include "target/rate.h"
 
 enum { CHAIN_MAX = 32, LEVELS = 3 };
 
@@ -34,6 +36,7 @@ struct time {
 };
 struct costing {
 	struct loop_prog *p;
+	const struct target *t;
 	int64_t *env; /* value of every variable */
 	size_t nenv;
 	int lanes, regs;
@@ -63,7 +66,8 @@ static const struct copy *vector_loop(const struct costing *c)
 	return NULL;
 }
 
-static poly bound_offset(struct costing *c, nest_id block, buf_id b, const poly *index)
+/* e in the loops around the block, which binds the axes of its stage. */
+static poly bound(struct costing *c, nest_id block, poly e)
 {
 	const struct nest *x = lnest(c->p, block);
 	const struct stage *s = lstage(c->p, x->stage);
@@ -75,7 +79,12 @@ static poly bound_offset(struct costing *c, nest_id block, buf_id b, const poly 
 			var[n] = s->axis[a].var;
 			by[n++] = x->bind[a];
 		}
-	return poly_subst_many(c->p->P, buf_offset(c->p, b, index), n, var, by);
+	return poly_subst_many(c->p->P, e, n, var, by);
+}
+
+static poly bound_offset(struct costing *c, nest_id block, buf_id b, const poly *index)
+{
+	return bound(c, block, buf_offset(c->p, b, index));
 }
 
 /* Rows that lie a multiple of 4 KB apart share a cache set. Are there more of them than it has ways? */
@@ -86,6 +95,20 @@ static bool conflicts(const struct costing *c, poly off, double size)
 	for (int i = 0; i < c->ncopy; i++)
 		if (!c->copy[i].vector && c->copy[i].n > (double)c->cache[0] / 4096 - 3 &&
 		    poly_linear_in(c->p->P, off, c->copy[i].var, &step, &rest) && step && (int64_t)((double)step * size) % 4096 == 0)
+			return true;
+	return false;
+}
+
+static bool is_narrow(enum dtype t) { return dtype_is_int(t) && dtype_size(t) < dtype_size(DT_F32); }
+
+/* Do the copies of a vector's store fill what is between its lanes, `step` apart? Then they are written together. */
+static bool is_woven(const struct costing *c, poly off, int64_t step)
+{
+	int64_t one;
+	poly rest;
+	for (int i = 0; i < c->ncopy; i++)
+		if (!c->copy[i].vector && c->copy[i].n == (double)step && poly_linear_in(c->p->P, off, c->copy[i].var, &one, &rest) &&
+		    one == 1)
 			return true;
 	return false;
 }
@@ -101,30 +124,88 @@ static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bo
 	if (lbuf(c->p, b)->scope == SCOPE_REGISTER)
 		return;
 	if (v && poly_uses(c->p->P, off, v->var)) {
-		if (!poly_linear_in(c->p->P, off, v->var, &step, &rest) || step != 1)
+		if (!poly_linear_in(c->p->P, off, v->var, &step, &rest) || (step != 1 && !(store && is_woven(c, off, step))))
 			each = fitted.lane_load * v->n; /* a lane at a time */
 	}
 	*unit += n * each;
+	if (v && is_narrow(lbuf(c->p, b)->dtype)) /* widened or narrowed on the way */
+		w->arith += n;
 	if (!store && conflicts(c, off, (double)dtype_size(lbuf(c->p, b)->dtype)))
 		w->load += fitted.conflict_loads * n;
 }
 
-/* Operations of an expression. In partitioned loops a guard costs little: nearly all iterations are in the middle piece. */
-static double operations_of(const struct costing *c, double *known, ex_id e)
+/* The share of the copies of a block in which e >= 0; -1: only a run knows. */
+static double share_of_copies(struct costing *c, poly e)
+{
+	struct polys *P = c->p->P;
+	int64_t lo, hi, k[CHAIN_MAX] = {0};
+	double all = 0, held = 0;
+	int n = 0, var[CHAIN_MAX];
+
+	poly_range(P, e, &lo, &hi);
+	if (lo >= 0 || hi < 0)
+		return lo >= 0;
+	for (int i = 0; i < c->ncopy; i++)
+		if (!c->copy[i].vector && poly_uses(P, e, c->copy[i].var))
+			var[n++] = i;
+	for (bool more = n > 0; more; all++) {
+		poly at = e;
+		for (int i = 0; i < n; i++)
+			at = poly_subst(P, at, c->copy[var[i]].var, poly_const(P, k[i]));
+		poly_range(P, at, &lo, &hi);
+		if (lo < 0 && hi >= 0)
+			return -1;
+		held += lo >= 0;
+		more = false;
+		for (int i = 0; i < n && !more; i++) {
+			more = ++k[i] < (int64_t)c->copy[var[i]].n;
+			k[i] = more ? k[i] : 0;
+		}
+	}
+	return all > 0 ? held / all : -1;
+}
+
+/* Of a guard: its own operations, and the share of what it chooses from. */
+static double guard_operations(struct costing *c, nest_id block, const struct ex *x, double *share)
+{
+	*share = 1;
+	for (int i = 0; i < x->n; i++) {
+		double held = share_of_copies(c, bound(c, block, x->index[i]));
+		if (held < 0) {
+			*share = -1;
+			return c->pieces > 1 ? fitted.guard_cut : 1;
+		}
+		*share *= held;
+	}
+	return 0;
+}
+
+/* Operations of an expression. In partitioned loops a guard costs little: nearly all iterations are in the middle piece. One that the
+ * loops around decide costs nothing: of what it chooses from, one is there in each copy. */
+static double operations_of(struct costing *c, nest_id block, double *known, ex_id e)
 {
 	const struct ex *x = lex(c->p, e);
-	double n = x->kind == EX_CALL ? sched_call_cost(x->fn) : x->kind == EX_GUARD ? c->pieces > 1 ? fitted.guard_cut : 1 : 0;
-	if (known[e] > 0)
+	double share = -1, n = 0;
+	if (known[e] >= 0)
 		return known[e];
+	if (x->kind == EX_CALL)
+		n = sched_call_cost(x->fn);
+	else if (x->kind == EX_CAST)
+		n = dtype_is_float(x->dtype) != dtype_is_float(lex(c->p, x->a[0])->dtype);
+	else if (x->kind == EX_GUARD)
+		n = guard_operations(c, block, x, &share);
 	for (int i = 0; i < 3; i++)
 		if (x->a[i])
-			n += operations_of(c, known, x->a[i]);
+			n += operations_of(c, block, known, x->a[i]) * (share < 0 ? 1 : i ? 1 - share : share);
 	return known[e] = n;
 }
 
-static double operations(const struct costing *c, ex_id e)
+static double operations(struct costing *c, nest_id block, ex_id e)
 {
-	double *known = xcalloc((size_t)e + 1, sizeof *known), n = operations_of(c, known, e);
+	double *known = xcalloc((size_t)e + 1, sizeof *known);
+	for (ex_id i = 0; i <= e; i++)
+		known[i] = -1;
+	double n = operations_of(c, block, known, e);
 	free(known);
 	return n;
 }
@@ -148,9 +229,16 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 	}
 	if (reduction)
 		add_access(c, w, to, s->out, false);
-	for (int i = 0, k = stage_all_reads(p, x->stage, read); i < k; i++)
-		add_access(c, w, bound_offset(c, block, lex(p, read[i])->buf, lex(p, read[i])->index), lex(p, read[i])->buf, false);
-	double ops = operations(c, s->body);
+	for (int i = 0, k = stage_all_reads(p, x->stage, read); i < k; i++) {
+		const struct ex *e = lex(p, read[i]);
+		if (scalar || e->dyn_dim < 0)
+			add_access(c, w, bound_offset(c, block, e->buf, e->index), e->buf, false);
+		else if (is_narrow(lbuf(p, e->buf)->dtype))
+			w->arith += n * c->t->lookup_operations;
+		else
+			w->load += fitted.lane_load * n * vector_loop(c)->n;
+	}
+	double ops = operations(c, block, s->body);
 	bool fma = s->comb == COMB_SUM && lex(p, s->body)->kind == EX_CALL && lex(p, s->body)->fn == FN_MUL;
 	double arith = ops + (reduction && !fma ? 1 : 0);
 	if (scalar && ops >= fitted.call) /* calls of the C library */
@@ -182,16 +270,37 @@ static int64_t extent_now(struct costing *c, nest_id n)
 	return e > 0 ? e : 0;
 }
 
-/* A target instruction, or a sequence that stands for one: about four operations a vector of elements. */
+/* Arithmetic of a call that adds products to sums, in multiply-adds of f32: by the rates that were measured, else one. */
+static double product_time(const struct costing *c, const struct instr *row)
+{
+	double rate = target_rate(c->t, row->name), fma = target_fma_rate(c->t), products = 1;
+	for (int i = 0; i < row->nloops; i++)
+		products *= (double)row->extent[i];
+	return rate > 0 && fma > 0 ? products / c->lanes * fma / rate : 1;
+}
+
+/* A target instruction. A sequence that stands for one, as a transpose: about four operations a vector of elements. */
 static void add_call(struct costing *c, struct work *w, nest_id n)
 {
-	double vectors = copies(c, 0, true) / c->lanes;
+	const struct instr *row = instr_row(lnest(c->p, n)->instr);
+	double calls = copies(c, 0, true), vectors = calls / c->lanes, sums = 1;
+	ex_id read[READS_MAX];
 	for (; lnest(c->p, n)->kind != NEST_BLOCK; n = lnest(c->p, n)->kid.a[0])
 		if (lnest(c->p, n)->kind == NEST_FOR)
 			vectors *= (double)extent_now(c, n);
-	w->load += vectors;
-	w->store += vectors;
-	w->other += fitted.call_vector * vectors;
+	if (!row->accumulator) {
+		w->load += vectors;
+		w->store += vectors;
+		w->other += fitted.call_vector * vectors;
+		return;
+	}
+	w->arith += calls * product_time(c, row);
+	for (int i = 0, k = stage_all_reads(c->p, lnest(c->p, n)->stage, read); i < k; i++)
+		w->load += copies(c, bound_offset(c, n, lex(c->p, read[i])->buf, lex(c->p, read[i])->index), false);
+	for (int i = 0; i < c->ncopy; i++)
+		if (c->copy[i].reduce)
+			sums *= c->copy[i].n;
+	w->chain = fmax(w->chain, sums * c->latency);
 }
 
 static struct time loop_time(struct costing *c, nest_id n);
@@ -295,27 +404,68 @@ static struct time loop_time(struct costing *c, nest_id n)
 
 /* ---- memory ---- */
 
+static double trips_of(struct loop_prog *p, nest_id n)
+{
+	int64_t lo, hi;
+	if (lnest(p, n)->kind != NEST_FOR)
+		return 1;
+	poly_range(p->P, lnest(p, n)->extent, &lo, &hi);
+	return hi > 0 ? (double)hi : 0;
+}
+
+/* Elements of b that n, or one iteration of it, reads by an index that is a value; 0: none. */
+static double read_by_value(struct loop_prog *p, buf_id b, nest_id n)
+{
+	ex_id read[READS_MAX];
+	double elements = 0;
+	if (lnest(p, n)->kind == NEST_BLOCK) {
+		for (int i = 0, k = stage_all_reads(p, lnest(p, n)->stage, read); i < k; i++)
+			elements += lex(p, read[i])->buf == b && lex(p, read[i])->dyn_dim >= 0;
+		return elements;
+	}
+	for (size_t i = 0; i < lnest(p, n)->kid.n; i++) {
+		nest_id kid = lnest(p, n)->kid.a[i];
+		elements += trips_of(p, kid) * read_by_value(p, b, kid);
+	}
+	return elements;
+}
+
+/* Elements side by side in memory of a box that is size[d] long along axis d. */
+static double run_of(const struct loop_buf *x, const int64_t *size)
+{
+	double run = 1;
+	for (int i = (x->layout.n ? x->layout.n : x->rank) - 1; i >= 0; i--) {
+		struct layout_part part = x->layout.n ? x->layout.part[i] : (struct layout_part){i, 1, 0};
+		int64_t here = (size[part.axis] + part.div - 1) / part.div, all = (x->shape[part.axis] + part.div - 1) / part.div;
+		all = part.mod && part.mod < all ? part.mod : all;
+		run *= (double)(here < all ? here : all);
+		if (here < all)
+			break;
+	}
+	return run;
+}
+
 /* Bytes of the box of buffer b that is touched below n, in whole cache lines. */
 static double box_bytes(struct costing *c, buf_id b, nest_id n)
 {
+	enum { LINE = 64 };
 	struct loop_prog *p = c->p;
 	const struct loop_buf *x = lbuf(p, b);
 	poly lo[LOOP_RANK_MAX], extent[LOOP_RANK_MAX];
-	double bytes = (double)dtype_size(x->dtype), line = bytes;
-	int last = x->layout.n ? x->layout.part[x->layout.n - 1].axis : x->rank - 1;
+	int64_t from, size[LOOP_RANK_MAX];
+	double bytes = (double)dtype_size(x->dtype);
 	if (!region_of(p, b, n, true, true, lo, extent))
 		return 0;
 	for (int d = 0; d < x->rank; d++) {
-		int64_t from, to;
-		poly_range(p->P, extent[d], &from, &to);
-		if (to > x->shape[d] || to < 0)
-			to = x->shape[d];
-		if (d == last)
-			line *= (double)to;
-		else
-			bytes *= (double)to;
+		poly_range(p->P, extent[d], &from, &size[d]);
+		if (size[d] > x->shape[d] || size[d] < 0)
+			size[d] = x->shape[d];
+		bytes *= (double)size[d];
 	}
-	return bytes / (double)dtype_size(x->dtype) * (line < 64 && x->rank > 1 ? 64 : line);
+	double some = read_by_value(p, b, n) * (double)dtype_size(x->dtype);
+	double run = run_of(x, size) * (double)dtype_size(x->dtype);
+	bytes *= run > 0 && run < LINE && x->rank > 1 ? LINE / run : 1;
+	return some > 0 ? fmin(bytes, some) : bytes;
 }
 
 /* Bytes that each level loads while n runs once; box: of what it touches, for a loop in one iteration; whole: in all. */
@@ -330,24 +480,19 @@ static struct traffic traffic_of(struct costing *c, nest_id n)
 	struct loop_prog *p = c->p;
 	const struct nest *x = lnest(p, n);
 	struct traffic t = {{0}, 0, 0};
-	double trips = 1, inside[LEVELS] = {0};
-	int64_t lo, hi;
+	double trips = trips_of(p, n), inside[LEVELS] = {0};
 	if (x->kind == NEST_BLOCK)
 		return t;
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		double one = in_memory(p, b) ? box_bytes(c, b, n) : 0;
 		t.box += one;
-		if (one > 0)
-			t.whole += x->kind == NEST_FOR ? box_bytes(c, b, x->parent) : one;
+		if (one > 0) /* beside a piece of a loop there may be others */
+			t.whole += x->kind == NEST_FOR ? fmin(trips * one, box_bytes(c, b, x->parent)) : one;
 	}
 	for (size_t i = 0; i < lnest(p, n)->kid.n; i++) {
 		struct traffic k = traffic_of(c, lnest(p, n)->kid.a[i]);
 		for (int l = 0; l < LEVELS; l++)
 			inside[l] += k.in[l];
-	}
-	if (x->kind == NEST_FOR) {
-		poly_range(p->P, x->extent, &lo, &hi);
-		trips = hi > 0 ? (double)hi : 0;
 	}
 	for (int l = 0; l < LEVELS; l++)
 		t.in[l] = t.box <= fitted.cache_share * (double)c->cache[l] ? t.whole : trips * inside[l];
@@ -356,7 +501,7 @@ static struct traffic traffic_of(struct costing *c, nest_id n)
 
 static struct costing costing_of(struct loop_prog *p, const struct target *m)
 {
-	struct costing c = {.p = p, .lanes = sched_lanes(p), .pieces = 1};
+	struct costing c = {.p = p, .t = m, .lanes = sched_lanes(p), .pieces = 1};
 
 	c.regs = m->vector_regs;
 	c.ports = m->fma_ports;

@@ -118,6 +118,7 @@ struct target target_filled(const struct target *t)
 	FILL(vector_bytes), FILL(vector_regs), FILL(fma_ports), FILL(fma_latency), FILL(l1), FILL(l2), FILL(l3), FILL(cores);
 	FILL(hertz), FILL(l2_a_cycle), FILL(l3_a_cycle), FILL(memory_a_cycle), FILL(call_cycles);
 #undef FILL
+	f.lookup_operations = f.lookup_operations ? f.lookup_operations : 2 * f.vector_bytes / 4; /* out of the vector and into another */
 	return f;
 }
 

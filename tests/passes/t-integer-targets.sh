@@ -79,7 +79,7 @@ for target in x86-64 x86-64-v3 x86-64-v4 native; do
 	*-v3) grep -qw avx2 /proc/cpuinfo ;;
 	*-v4) grep -qw avx512vl /proc/cpuinfo ;;
 	esac || { skip "$target" "not of this CPU" && continue; }
-	hone build -q --target="$target" model.onnx -o "lib-$target" 2>err && [ -s "lib-$target.so" ]
+	hone build -q --integers --target="$target" model.onnx -o "lib-$target" 2>err && [ -s "lib-$target.so" ]
 	ok $? "$target is built"
 	for range in 255:255 0:255 254:255; do
 		equal --tol 0 --runs 2 --range=x=$range --range=i=$range --range=e8=$range "lib-$target.so" model.g

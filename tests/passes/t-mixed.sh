@@ -180,6 +180,39 @@ is "$? $(wc -l <err)" "64 1" "--all leaves --error nothing to bound"
 mixed --error 0.1 q.g >/dev/null 2>err
 is "$? $(wc -l <err)" "64 1" "--error is of f16 and bf16"
 
+# What was not measured, by the cost model: a window of 3x3 and many channels, Winograd's in floats, against products of 16 bits.
+rm -f kb*
+awk 'BEGIN { printf "hone-text 1\nmodule ir=10 opset=28\nconst s = f32[] [0.0625]\nconst z = u8[] [128]\nconst zw = i8[] [0]\nconst w = i8[64,64,3,3] ["
+	for (i = 0; i < 36864; i++) printf "%s%d", i ? ", " : "", i * 37 % 201 - 100
+	printf "]\ngraph main {\n  input x: f32[1,64,40,40]\n  xq = QuantizeLinear(x, @s, @z)\n  xd = DequantizeLinear(xq, @s, @z)\n"
+	printf "  wd = DequantizeLinear(@w, @s, @zw)\n  c = Conv(xd, wd) {pads=[1,1,1,1]}\n  cq = QuantizeLinear(c, @s, @z)\n  y = DequantizeLinear(cq, @s, @z)\n  output y = y\n}\n" }' |
+	ge-load | ge-shape -o window.g
+predicted() { # OPTION...: of window.g
+	for form in high low; do
+		ge-mixed -q --all $form "$@" window.g | ge-fold -q | ge-simplify -q | ge-prune -q | ge-integer -q | ge-fuse -q | ge-layout -q -o w.$form.g
+	done
+	ge-mixed --why --predict "$@" --high w.high.g --low w.low.g window.g 2>err >w.g
+}
+predicted --target "$row" && grep -q 'Conv): f32: .*, by the cost model' err
+ok $? "--predict: what is slower in integers is in floats, and --why says by what"
+predicted --target 'cpu=x;features=fma,avx2,avx512,vnni;l1=32K;l2=1024K;l3=8192K' && grep -q 'Conv): u8: .*, by the cost model' err
+ok $? "and in integers on a machine that has dot products of bytes"
+mixed --predict window.g >/dev/null 2>err
+is "$? $(wc -l <err)" "64 1" "--predict knows groups only"
+ge-export -q window.g -o window.onnx && HONE_KB=$PWD/none hone build --target x86-64-v3 window.onnx -o qf/q >report 2>err && grep -q '^1 of 1 quantised nodes are in floats.*--integers' report &&
+	ge-dump qf/q.d/*-plan.g | grep -q '= Conv('
+ok $? "hone build leaves it in floats, and says so"
+for option in --integers --exact; do
+	hone build -q $option --target x86-64-v3 window.onnx -o qi/q 2>err && ge-dump qi/q.d/*-plan.g | grep -q '= ConvInteger('
+	ok $? "$option: not so"
+done
+# Codes that cannot saturate need no Clip.
+sed 's/r = Relu(a)/r = Sigmoid(a)/; s/aq = QuantizeLinear(r, @s, @z)/aq = QuantizeLinear(r, @unit, @lowest)/; s/ad = DequantizeLinear(aq, @s, @z)/ad = DequantizeLinear(aq, @unit, @lowest)/
+/^const z = /a const unit = f32[] [0.00392156862745098]\nconst lowest = u8[] [0]' q.txt >sigmoid.txt
+ge-load sigmoid.txt | ge-shape -o sigmoid.g && ge-mixed --all high sigmoid.g 2>err | ge-prune -o float.g && ge-dump float.g >float.txt
+[ "$(grep -c '= Clip(' float.txt)" = 2 ] && run-cmp --tol 0.1 --range x=-2:2 float.g sigmoid.g >log 2>err
+ok $? "a Sigmoid whose codes are from 0 to 1 is not clipped"
+
 ge-export q.g -o q.onnx && HONE_KB=$PWD/none hone build --quiet --mixed q.onnx -o q/q 2>err && grep -q . q/q.d/*-mixed.g && equal q/q.so q.onnx --range x=0.5:2
 ok $? "hone build --mixed"
 HONE_KB=$PWD/tuned hone tune --quiet --mixed --trials 1 --runner fake q.onnx -o qt/q 2>err && grep -q . qt/q.d/*-mixed.g && kb --kb tuned dump 2>/dev/null | grep -q '^task MatMul f32' &&

@@ -20,7 +20,7 @@ wait $!
 is "$? $(wc -l <err) $(ge-dump stopped.onnx | grep -c '^graph')" "0 1 1" "stopped: the best so far is written, one line"
 ge-export --opset 11 -o old.onnx "$digits/digits.onnx" 2>err || ge-import "$digits/digits.onnx" | ge-export --opset 11 -o old.onnx
 is "$(rc hone quantize -q old.onnx --data "$digits/images.npy" -o new.onnx) $(ge-dump new.onnx | sed -n 's/^meta "opset:ai.onnx" = //p')" '0 "13"' "a model of an opset without scales by channel"
-is "$(rc hone build -q q.onnx --set batch=1 -o q) $(ls q.so)" "0 q.so" "a library of it"
+is "$(rc hone build -q --integers q.onnx --set batch=1 -o q) $(ls q.so)" "0 q.so" "a library of it"
 is "$(rc run-cmp --runs 3 --set batch=1 q.so q.onnx) $(grep -c ' equal$' out)" "0 3" "the library's numbers are the model's" || cat out
 
 is "$("$digits/quantize.sh" "$PWD/example" 2>err | tail -2 | sed 's/.*: *//' | tr '\n' ' ')" "176 of 180, 97.78% 176 of 180, 97.78% " "examples/digits/quantize.sh: as many right"

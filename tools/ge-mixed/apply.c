@@ -41,6 +41,16 @@ static val_id bound(struct mixed *x, node_id d, double code)
 	return dequantised(x, d, t);
 }
 
+/* Would nothing of v saturate that is more than one code outside? */
+static bool fits(struct mixed *x, val_id v, const val_id *in)
+{
+	enum { NODES = 8, STEPS = 255 };
+	struct interval codes = {interval_of(x->m, in[1], 1).lo, interval_of(x->m, in[2], 1).hi}, is = interval_of(x->m, v, NODES);
+	double step = (codes.hi - codes.lo) / STEPS;
+
+	return is.lo >= codes.lo - step && is.hi <= codes.hi + step;
+}
+
 /* What DequantizeLinear d makes, without its being quantised: what saturated still does. A quantiser leaves out the Relu that the range of
  * codes implies. */
 static val_id clipped(struct mixed *x, node_id d, val_id plain, val_id *made)
@@ -53,6 +63,8 @@ static val_id clipped(struct mixed *x, node_id d, val_id plain, val_id *made)
 		return made[plain];
 	in[1] = bound(x, d, (double)dtype_lowest(t));
 	in[2] = bound(x, d, (double)dtype_highest(t));
+	if (fits(x, plain, in))
+		return made[plain] = plain;
 	val_id v = node(m, node_new(m, m->main, OP_Clip, 3, in, 1))->out[0];
 	val(m, v)->type = val(m, plain)->type;
 	return made[plain] = v;

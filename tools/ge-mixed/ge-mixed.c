@@ -15,7 +15,7 @@
 static struct {
 	const char *kb, *target, *to, *all;
 	const char *fused[2]; /* streams, by form */
-	bool tasks, json;
+	bool tasks, json, predict;
 	double error; /* 0: any */
 	struct input_spec inputs;
 	VEC(const char *) keep;
@@ -23,7 +23,21 @@ static struct {
 	struct target t;
 } opt;
 
-enum { OPT_ALLOW = 0x100, OPT_DENY, OPT_ERROR, OPT_RANGE, OPT_KEEP, OPT_KB, OPT_TARGET, OPT_TASKS, OPT_TO, OPT_ALL, OPT_HIGH, OPT_LOW };
+enum {
+	OPT_ALLOW = 0x100,
+	OPT_DENY,
+	OPT_ERROR,
+	OPT_RANGE,
+	OPT_KEEP,
+	OPT_KB,
+	OPT_TARGET,
+	OPT_TASKS,
+	OPT_TO,
+	OPT_ALL,
+	OPT_HIGH,
+	OPT_LOW,
+	OPT_PREDICT
+};
 
 static const struct argp_option options[] = {
 	{"to", OPT_TO, "TYPE", 0,
@@ -37,6 +51,8 @@ static const struct argp_option options[] = {
 	{"all", OPT_ALL, "FORM", 0, "no choice: all nodes that may are in one form, high or low"},
 	{"high", OPT_HIGH, "FILE", 0, "the model of --all high after ge-fuse: times are those of its groups"},
 	{"low", OPT_LOW, "FILE", 0, "the same of --all low"},
+	{"predict", OPT_PREDICT, 0, 0,
+	 "with --high and --low, of a quantised model: what was not measured takes as long as the cost model says"},
 	{"tasks", OPT_TASKS, 0, 0, "print the tasks that were not measured, for tune-op, and no model"},
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory"},
 	{"target", OPT_TARGET, "NAME", 0, "a machine in place of this one"},
@@ -53,6 +69,7 @@ static error_t option(int key, char *arg)
 	case OPT_ALLOW: may_read(arg, MAY_ALLOW); return 0;
 	case OPT_DENY: may_read(arg, MAY_NOT); return 0;
 	case OPT_KEEP: vec_push(&opt.keep, arg); return 0;
+	case OPT_PREDICT: opt.predict = true; return 0;
 	case OPT_TASKS: opt.tasks = true; return 0;
 	case OPT_ALL:
 		if (strcmp(arg, "high") && strcmp(arg, "low"))
@@ -123,15 +140,18 @@ static bool measured(const struct thing *t) { return !t->missing[FORM_HIGH] && !
 
 static bool is_product(const struct mixed *x, const struct thing *t) { return may_be(node(x->m, t->node)->op, x->low) == MAY_ALLOW; }
 
-/* Where times are missing a product stays as it is, others cost nothing; what costs the same in either form stays, too. */
+/* Where times are missing a product stays as it is, others cost nothing; what costs the same in either form stays, too. Numbers are not
+ * changed for what lies within the errors of a prediction. */
 static void set_cost(const struct mixed *x, uint32_t i, int64_t cost[2])
 {
 	const struct thing *t = &x->thing.a[i];
+	static const double certain = 1.1;
 	enum form is = x->low == DT_U8 && i ? FORM_LOW : FORM_HIGH;
 	bool stays = !i || t->kept || t->bounded || (is_product(x, t) && !measured(t));
 
 	for (enum form f = FORM_HIGH; f <= FORM_LOW; f++)
-		cost[f] = i && (is_product(x, t) || measured(t)) ? picoseconds(t->seconds[f]) : 0;
+		cost[f] = i && (is_product(x, t) || measured(t)) ? picoseconds(t->seconds[f] * (t->is_predicted && f != is ? certain : 1))
+								 : 0;
 	if (stays)
 		cost[!is] = CHOICE_NEVER;
 	else
@@ -200,7 +220,10 @@ static void say_casts(struct mixed *x)
 			uint32_t reader;
 			if (!is_cast(x, k, f, &reader))
 				continue;
-			const char *how = k->counted[f] ? ", by its bytes" : "", *to = form_name(x, f == FORM_LOW);
+			const char *how = !k->counted[f]    ? ""
+					  : x->low == DT_U8 ? ", by its operations"
+							    : ", by its bytes",
+				   *to = form_name(x, f == FORM_LOW);
 			if (v->kind == VAL_NODE)
 				pass_why(x->c, x->m, v->def, "its result is cast to %s: %.1f us%s", to, 1e6 * k->seconds[f], how);
 			else
@@ -224,8 +247,8 @@ static void say_why(struct mixed *x)
 			pass_why(x->c, x->m, t->node, "%s: left as it is, %s was not measured (--tasks)", form,
 				 form_name(x, !t->missing[FORM_HIGH]));
 		else
-			pass_why(x->c, x->m, t->node, "%s: %.1f us, %.1f us in f32", form, 1e6 * t->seconds[FORM_LOW],
-				 1e6 * t->seconds[FORM_HIGH]);
+			pass_why(x->c, x->m, t->node, "%s: %.1f us, %.1f us in f32%s", form, 1e6 * t->seconds[FORM_LOW],
+				 1e6 * t->seconds[FORM_HIGH], t->is_predicted ? ", by the cost model" : "");
 	}
 }
 
@@ -236,6 +259,15 @@ static uint32_t count_low(const struct mixed *x)
 	for (size_t i = 1; i < x->thing.n; i++)
 		n += x->is_low[i];
 	return n;
+}
+
+static bool any_predicted(const struct mixed *x)
+{
+	bool any = false;
+
+	for (size_t i = 1; i < x->thing.n; i++)
+		any |= x->thing.a[i].is_predicted;
+	return any;
 }
 
 static void print_json(struct mixed *x)
@@ -277,23 +309,31 @@ static void all_in_form(struct mixed *x, bool low)
 
 static void choose_by_times(struct mixed *x)
 {
+	static const double worthwhile = 0.03; /* of a model's time: for less that is only predicted, its numbers are not changed */
 	/* a row is taken as it is, as kb does: its compiler is not this machine's */
-	struct mixed_source from = {opt.open, &opt.t, opt.target && strchr(opt.target, '=') ? opt.target : target_row(&opt.t)};
+	struct mixed_source from = {opt.open, &opt.t, opt.target && strchr(opt.target, '=') ? opt.target : target_row(&opt.t),
+				    opt.predict && x->low == DT_U8};
 
 	for (enum form f = FORM_HIGH; f <= FORM_LOW && opt.fused[0]; f++)
 		mixed_group_times(x, f, opt.fused[f], &from);
 	if (!opt.fused[0])
 		mixed_node_times(x, &from);
+	mixed_predict(x);
 	mixed_cast_times(x, &from);
 	choose(x);
+	if (any_predicted(x) && (double)(x->before - x->after) < worthwhile * (double)x->before) {
+		all_in_form(x, true);
+		x->after = x->before;
+	}
 	if (opt.tasks)
 		return;
 	if (opt.error > 0 && x->low != DT_U8 && count_low(x))
 		note("outputs change by %.3g of their largest element at most", mixed_bound(x, opt.error, &opt.inputs, choose));
 	say_why(x);
 	say_casts(x);
-	note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, as far as they were measured", count_low(x), x->thing.n - 1,
-	     dtype_name(x->low), 1e-6 * (double)x->after, 1e-6 * (double)x->before);
+	note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, %s", count_low(x), x->thing.n - 1, dtype_name(x->low),
+	     1e-6 * (double)x->after, 1e-6 * (double)x->before,
+	     any_predicted(x) ? "where nothing was measured by the cost model" : "as far as they were measured");
 }
 
 static void mix(struct module *m, const struct pass_ctx *c)
@@ -352,6 +392,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		tool_usage();
 	if (!opt.fused[FORM_HIGH] != !opt.fused[FORM_LOW])
 		die(EX_BADUSE, "--high and --low: both are needed");
+	if (opt.predict && !opt.fused[FORM_HIGH])
+		die(EX_BADUSE, "--predict: the cost model knows groups, of --high and --low");
 	if (opt.all && opt.error > 0)
 		die(EX_BADUSE, "--all makes no choice that --error could bound");
 	if (!target_find(opt.target ? opt.target : "native", &opt.t))

@@ -76,12 +76,14 @@ static void count_task(struct mixed *x, enum form f, struct module *m, const str
 		       const struct mixed_source *from, bool *seen)
 {
 	double seconds = kb_seconds(from->kb, t->text, from->row);
+	double predicted = from->predict ? predicted_seconds(m, t->node[0], from->target) : 0;
 	bool wanted = false;
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		struct thing *of = &x->thing.a[thing_of_group(x, m, t->node[i], s)];
 		seen[of - x->thing.a] = true;
 		of->seconds[f] += seconds;
+		of->predicted[f] += predicted;
 		if (of != x->thing.a && !(seconds > 0))
 			wanted = of->missing[f] = true;
 	}

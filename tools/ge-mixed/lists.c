@@ -37,7 +37,9 @@ static bool by_user[OP_COUNT]; /* the list that it is on was given */
 
 enum may may_be(enum opcode op, enum dtype low)
 {
-	return low == DT_U8 && column[op] == MAY_NOT && !by_user[op] && op_is(op, OP_ELEMENTWISE) ? MAY_INFER : (enum may)column[op];
+	if (low != DT_U8 || by_user[op] || column[op] != MAY_NOT)
+		return (enum may)column[op];
+	return op == OP_ConvTranspose ? MAY_ALLOW : op_is(op, OP_PURE) ? MAY_INFER : MAY_NOT;
 }
 
 enum opcode integer_form(enum opcode op)

@@ -14,7 +14,7 @@ enum may {
 	MAY_INFER, /* in either form: where its neighbours are */
 	MAY_ALLOW, /* where its measured time pays */
 };
-/* By the lists. low: the type of fewer bits; a quantised model (DT_U8) has said of its elementwise operators that codes are enough. */
+/* By the lists. low: the type of fewer bits; a quantised model (DT_U8) has said of all its operators that codes are enough. */
 enum may may_be(enum opcode op, enum dtype low);
 /* A file of names of operators, one or more a line, "#" to the line's end; bad ones are 65. */
 void may_read(const char *path, enum may may);
@@ -24,17 +24,19 @@ enum opcode integer_form(enum opcode op);
 /* A thing of the choice: a node that may be in either form, with the elementwise nodes that only it is read by. */
 struct thing {
 	node_id node;
-	bool kept;         /* --keep */
-	bool bounded;      /* --error: more would move the numbers too far */
-	bool missing[2];   /* a time of that form was not measured */
-	double seconds[2]; /* measured, in each form */
+	bool kept;           /* --keep */
+	bool bounded;        /* --error: more would move the numbers too far */
+	bool missing[2];     /* a time of that form was not measured */
+	double seconds[2];   /* measured, in each form */
+	double predicted[2]; /* by the cost model; 0: it does not say */
+	bool is_predicted;   /* seconds are these */
 };
 /* A value that one makes and others read: at a QuantizeLinear of a quantised model, of a node's result else. */
 struct crossing {
 	val_id v;          /* the value in its high form */
 	node_id at;        /* its QuantizeLinear; 0: none */
 	double seconds[2]; /* FORM_HIGH: of the cast up to it; FORM_LOW: down to it */
-	bool counted[2];   /* not measured: by bytes */
+	bool counted[2];   /* not measured: by bytes, or by operations */
 	uint32_t first, n; /* its readers in reader */
 };
 struct mixed {
@@ -57,22 +59,32 @@ struct mixed {
 /* What may be in either form, and what goes from one to another. */
 void mixed_find(struct mixed *x, const char *const *keep, size_t nkeep);
 void mixed_free(struct mixed *x);
-/* Where times come from. row: the target as records name it. */
+/* Where times come from. row: the target as records name it; predict: groups have the cost model's, too. */
 struct mixed_source {
 	struct kb *kb;
 	const struct target *target;
 	const char *row;
+	bool predict;
 };
 /* Times of single nodes, in both forms. */
 void mixed_node_times(struct mixed *x, const struct mixed_source *s);
 /* Times of the groups of the stream in `path`: the same model with all that may in that form, after ge-fuse. A group's time is that of the
  * first product in it, else of the first other thing. A stream of another model is 65. */
 void mixed_group_times(struct mixed *x, enum form f, const char *path, const struct mixed_source *s);
-/* Times of casts; those that were not measured are counted by their bytes. */
+/* Things of which a time is missing get those of the cost model, in both forms. */
+void mixed_predict(struct mixed *x);
+/* What the group takes by the cost model; 0: it has no kernel. */
+double predicted_seconds(struct module *m, node_id fused, const struct target *t);
+/* Times of casts; those that were not measured are counted by their bytes, those to codes by operations. */
 void mixed_cast_times(struct mixed *x, const struct mixed_source *s);
 /* Of the products that were chosen, those that gain most first, as many as keep max|y-r| / max|r| of every output within `most`; choose is called
  * again for what is left. The error that is left. */
 double mixed_bound(struct mixed *x, double most, const struct input_spec *inputs, void (*choose)(struct mixed *));
+/* Numbers that all elements of v lie between; depth: so many nodes are looked at, one behind the other. */
+struct interval {
+	double lo, hi;
+};
+struct interval interval_of(struct module *m, val_id v, int depth);
 /* Nodes get their forms. */
 void mixed_apply(struct mixed *x);
 #endif

@@ -141,14 +141,18 @@ void mixed_node_times(struct mixed *x, const struct mixed_source *s)
 	}
 }
 
-/* Read and written: a cast does nothing else. */
-static double bytes_seconds(struct mixed *x, const struct crossing *k, const struct target *t)
+/* Read and written: a cast does nothing else. But codes are made in the kernel that makes the value, and become numbers in the one that reads
+ * them: then it is some operations. */
+static double cast_seconds(struct mixed *x, const struct crossing *k, const struct target *t)
 {
+	enum { OPERATIONS = 4 };
 	struct target filled = target_filled(t);
-	double rate = target_rate(t, "memory");
-	int64_t n = type_count(x->m, &val(x->m, k->v)->type);
+	double rate = target_rate(t, "memory"), n = (double)type_count(x->m, &val(x->m, k->v)->type);
+	double lanes = filled.vector_bytes / (double)dtype_size(DT_F32);
 
-	return (double)n * (dtype_size(DT_F32) + dtype_size(x->low)) / (rate > 0 ? rate : filled.memory_a_cycle * filled.hertz);
+	if (x->low == DT_U8)
+		return n * OPERATIONS / (lanes * filled.fma_ports * filled.hertz);
+	return n * (double)(dtype_size(DT_F32) + dtype_size(x->low)) / (rate > 0 ? rate : filled.memory_a_cycle * filled.hertz);
 }
 
 void mixed_cast_times(struct mixed *x, const struct mixed_source *s)
@@ -159,6 +163,6 @@ void mixed_cast_times(struct mixed *x, const struct mixed_source *s)
 			k->seconds[f] = measured(x, cast_task(x, k->v, x->low, f), s);
 			k->counted[f] = !(k->seconds[f] > 0);
 			if (k->counted[f])
-				k->seconds[f] = bytes_seconds(x, k, s->target);
+				k->seconds[f] = cast_seconds(x, k, s->target);
 		}
 }

@@ -48,6 +48,7 @@ help() {
 	  --histogram FILE, -k N       N gears, chosen by how often sizes come (lines NAME=SIZE COUNT); --times FILE: and how
 	                               long they take, otherwise than by the cost model
 	  --exact                      divide where a quantised model divides by a scale
+	  --integers                   a quantised model in integers, also where floats are faster; as with --exact
 	  --mixed                      nodes in the type that was measured to be the fastest, as ge-mixed says
 	  --no-fallback                refuse a model of which a part would run on the slow path
 	  --target NAME                made for one of the targets that hone ge-emit --help lists, or a row as kb prints them
@@ -192,7 +193,14 @@ stage() {
 	progress "$name"
 	next=$work/$(printf %02d "$count")-$name.g
 	run "$@" $quiet -o "$next" -- "$last" 2>"$work/messages" || failed $?
-	case $name in plan | gears) ;; *) tell_messages ;; esac
+	case $name in
+	plan | gears) ;;
+	mixed)
+		[ -z "$predict" ] || cp "$work/messages" "$work/mixed"
+		[ -n "$predict" ] || tell_messages
+		;;
+	*) tell_messages ;;
+	esac
 	row "$name" "$begin" "$next"
 	last=$next
 }
@@ -297,7 +305,7 @@ mixed_passes() { # OPTION...
 	form low
 	low=$last last=$unmixed
 	[ "$(ge-stat --digest "$high")" != "$(ge-stat --digest "$low")" ] || return 0
-	if [ "$verb" = tune ]; then
+	if [ "$mixed$verb" = 1tune ]; then
 		measure "$high" "$@"
 		measure "$low" "$@"
 	fi
@@ -305,8 +313,18 @@ mixed_passes() { # OPTION...
 		shift
 		case $word in --kb=*) set -- "$@" "$word" ;; esac
 	done
-	stage mixed ge-mixed ${target:+--target="$target"} "$@" --high="$high" --low="$low"
+	stage mixed ge-mixed ${target:+--target="$target"} $predict "$@" --high="$high" --low="$low"
 	simplify_form ""
+}
+
+# A quantised model is not slower than in floats: nodes that would be, by measured times or else by the cost model, are in floats.
+unquantised_passes() { # OPTION...
+	[ -z "$exact$integers" ] || return 0
+	ge-stat --json -- "$last" 2>/dev/null | grep -q '"DequantizeLinear":' || return 0
+	predict=--predict
+	mixed_passes "$@"
+	in_floats=$(sed -n 's/^ge-mixed: \([0-9]*\) of \([0-9]*\) nodes in u8.*/\1 \2/p' "$work/mixed" 2>/dev/null)
+	in_floats=$(printf '%s' "$in_floats" | awk '$1 < $2 { print $2 - $1 " of " $2 " quantised nodes are in floats, which is faster; --integers: none" }')
 }
 
 # How long the sizes of a histogram take, by the cost model: $work/times.
@@ -344,7 +362,7 @@ optimise() { # OPTION...
 	shape "$@"
 	simplify_passes
 	gears "$@"
-	[ -z "$mixed" ] || mixed_passes "$@"
+	if [ -n "$mixed" ]; then mixed_passes "$@"; else unquantised_passes "$@"; fi
 	kernels "" "$@"
 	[ -z "$geared" ] || stage share ge-gears --share ${target:+--target="$target"}
 	[ "$mixed$verb" != 1tune ] || [ -n "$runner$target" ] || fastest_form
@@ -420,6 +438,7 @@ build_report() {
 	columns all "" "" "$(seconds "$start")"
 	[ -z "$chosen_gears" ] || printf '\n%s\n' "$chosen_gears"
 	printf '\n%s\n' "$memory"
+	[ -z "$in_floats" ] || printf '%s\n' "$in_floats"
 	[ -z "$shares" ] || printf '%s\n' "$(shown "$shares")"
 	name=$(shown "$stem")
 	for suffix in so a h c weights; do
@@ -722,7 +741,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' geared='' chosen_gears='' shares='' equalize='' smooth=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' integers='' predict='' in_floats='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' geared='' chosen_gears='' shares='' equalize='' smooth=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -759,6 +778,7 @@ while [ "$left" -gt 0 ]; do
 		build--gears | build--histogram | build--times | tune--gears | tune--histogram | tune--times) set -- "$@" "$option=$value" ;;
 		build-k | tune-k) set -- "$@" "-k$value" ;;
 		build--exact | tune--exact) exact=--exact ;;
+		build--integers | tune--integers) integers=1 ;;
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
 		build--mixed | tune--mixed) mixed=1 ;;
 		build--threads | tune--threads) threads=--threads=$value ;;
