@@ -90,31 +90,31 @@ static void scatter_places(const struct scatter *s, const int64_t *to, int64_t f
 {
 	const char *u = s->u + (size_t)from * s->size;
 
-#define EACH(type, expr) \
+#define SCATTER_EACH(type, expr) \
 	for (int64_t i = 0; i < n; i++) { \
 		type *y = (type *)s->y + to[i], a = *y, b = ((const type *)u)[i]; \
 		*y = (type)(expr); \
 	}
-#define EACH_PUT(bytes, type) \
+#define SCATTER_EACH_PUT(bytes, type) \
 	if (s->size == bytes) { \
 		for (int64_t i = 0; i < n; i++) \
 			((type *)s->y)[to[i]] = ((const type *)u)[i]; \
 	}
 	if (s->how == SCATTER_PUT && s->size <= 8) {
-		EACH_PUT(1, uint8_t)
-		EACH_PUT(2, uint16_t)
-		EACH_PUT(4, uint32_t)
-		EACH_PUT(8, uint64_t)
+		SCATTER_EACH_PUT(1, uint8_t)
+		SCATTER_EACH_PUT(2, uint16_t)
+		SCATTER_EACH_PUT(4, uint32_t)
+		SCATTER_EACH_PUT(8, uint64_t)
 	} else if (s->type == NATIVE_F32 && s->how == SCATTER_ADD) {
-		EACH(float, a + b)
+		SCATTER_EACH(float, a + b)
 	} else if (s->type == NATIVE_F32) {
-		EACH(float, scatter_float(s->how, a, b))
+		SCATTER_EACH(float, scatter_float(s->how, a, b))
 	} else {
 		for (int64_t i = 0; i < n; i++)
 			scatter_run(s, to[i], from + i, 1);
 	}
-#undef EACH
-#undef EACH_PUT
+#undef SCATTER_EACH
+#undef SCATTER_EACH_PUT
 }
 
 /* Index i, counted from the end if negative; false: it is outside. */
