@@ -49,8 +49,9 @@ one() {
 			"$(awk -F '[ms ]+' 'NR == 2 { printf "%.1f", $1 * 60 + $2 + $3 * 60 + $4 }' "$tmp/$t.times")"
 	} >"$tmp/$t.said"
 	echo $((p - s)) "$f" "$s" >"$tmp/$t.counts"
+	rm -f "$tmp/$t.start"
 	cat "$tmp/$t.said"
-	rm -rf "${tmp:?}/$t" "$tmp/$t.home" "$tmp/$t.start" "$out"
+	rm -rf "${tmp:?}/$t" "$tmp/$t.home" "$out"
 }
 
 # Of each test that runs: since when, its results so far (those of a program in it, too) and the last line that it said.

@@ -87,7 +87,7 @@ model i4 -8 7 1 256 300 32 turned 1 | sed '/Relu/d; s/output y = y/output y = a/
 ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
 ! grep -qw avx2 /proc/cpuinfo || grep -q 'block.* = vdp_nibbles(' m.c
 ok $? "one row of 4 bits: integer products"
-model i4 -8 7 1 256 40 32 turned 1 >few.txt && ge-load few.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q | ge-emit -q -o few - && ! grep -q vdp_nibbles few.c
+model i4 -8 7 1 256 40 32 turned 1 >few.txt && ge-load few.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q | ge-emit -q -o few - && [ -s few.c ] && ! grep -q vdp_nibbles few.c
 ok $? "of few columns it stays in floats"
 for size in 1e-30 1 1e30; do
 	equal --tol 2e-6 --range "x=-$size:$size" m.so m.g

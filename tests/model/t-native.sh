@@ -66,13 +66,6 @@ printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  y 
 	ge-emit --quiet --no-compile -o plain && [ -s plain.c ] && ! grep -qi native plain.c
 ok $? "a model without them"
 
-# All functions in one file: what they share by chance would clash in models.
-{
-	echo '#include "native/native.h"'
-	for f in "$top"/lib/native/*.c; do case $f in */table.c) ;; *) echo "#include \"$f\"" ;; esac; done
-} >all.c
-${CC:-cc} -std=gnu11 -fno-math-errno -Wall -Werror -I"$top/lib" -c all.c -o all.o
-ok $? "all functions in one file"
 strange=
 for f in "$top"/lib/native/*.c; do
 	name=$(basename "$f" .c)

@@ -31,7 +31,7 @@ ok $? "a kernel for one row, and one of an LSTM of any length" || cat err
 [ $(wc -c <rows.weights) -lt 50000 ]
 ok $? "weights are there once"
 for set in b=1,t=1 b=2,t=7 b=1,t=0 b=0,t=2 b=7,t=33; do
-	run-dev rows.so --set $set -o y.npz && run-ref rows.g --set $set -o r.npz && { equal y.npz r.npz || [ $set = b=0,t=2 ] || [ $set = b=1,t=0 ]; }
+	run-dev rows.so --set $set -o y.npz && run-ref rows.g --set $set -o r.npz && { equal y.npz r.npz || { [ -s y.npz ] && { [ $set = b=0,t=2 ] || [ $set = b=1,t=0 ]; }; }; }
 	ok $? "$set: the evaluator's numbers"
 done
 
@@ -62,7 +62,7 @@ for set in b=1,t=1 b=2,t=7 b=7,t=33; do
 	run-dev view.so --set $set -o y.npz && run-ref view.g --set $set -o r.npz && equal y.npz r.npz
 	ok $? "$set: the evaluator's numbers"
 done
-run-dev view.so --set b=0,t=3 -o y.npz && run-dev view.so --set b=3,t=0 -o y.npz
+run-dev view.so --set b=0,t=3 -o y.npz && run-dev view.so --set b=3,t=0 -o none.npz && [ -s none.npz ]
 ok $? "of no elements"
 
 # Short lines with a border: whole vectors of all lines, then what is left of all.

@@ -53,10 +53,9 @@ mark() { # LANES...: of the steps in order, "-": none
 		main && /hone.Fused/ && lane[++n] != "-" { sub(/lane=\[[0-9,]*\] /, ""); sub(/ offsets=/, " lane=[" lane[n] "]&") }
 		{ print }' | ge-load
 }
-ge-plan -q --threads 1 t.g -o one.g && ge-plan -q plan2.g -o back.g && ! ge-dump back.g | grep -q lane= && ! grep -q 'region_\|team' t1.c
+ge-plan -q --threads 1 t.g -o one.g && ge-plan -q plan2.g -o back.g && [ -s back.g ] && ! ge-dump back.g | grep -q lane= && ! grep -q 'region_\|team' t1.c
 ok $? "one thread: none"
-ge-plan -q --threads 2 --lanes 1 plan2.g | ge-dump | grep -q lane=
-[ $? = 1 ]
+ge-plan -q --threads 2 --lanes 1 plan2.g | ge-dump >alone.txt && [ -s alone.txt ] && ! grep -q lane= alone.txt
 ok $? "--lanes 1: none"
 ge-emit -q --threads 1 plan2.g -o serial && run-dev --seed 3 serial.so -o s.npz && same 1.npz s.npz && ! grep -q 'region_\|team' serial.c
 ok $? "planned for two, compiled for one"

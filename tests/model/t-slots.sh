@@ -5,7 +5,7 @@ built() { ge-load $1.txt | ge-shape -q | ge-fuse -q | ge-layout -q -o $1.g && ge
 same_run() {
 	name=$1
 	shift
-	run-dev $name.so "$@" -o y.npz && run-ref $name.g "$@" -o r.npz && run-cmp -q y.npz r.npz
+	run-dev $name.so "$@" -o y.npz && run-ref $name.g "$@" -o r.npz && run-cmp -q y.npz r.npz && [ -s y.npz ]
 }
 
 cat >views.txt <<'END'

@@ -155,10 +155,10 @@ int main(int argc, char **argv)
 }
 END
 ${CC:-cc} -O1 -I"$top/lib" steps.c -o steps -ldl 2>err
-ok $? "a program that steps"
+prepared $? "a program that steps"
 
 ${CC:-cc} -O1 -I"$top/lib" "$top/tests/model/states/open.c" -o open -ldl 2>err
-ok $? "a program that steps on open sizes"
+prepared $? "a program that steps on open sizes"
 
 cat >small.txt <<'END'
 hone-text 1
@@ -215,8 +215,7 @@ state altered: its bytes are not those that were written
 state o/at400: it is of another model
 state none: No such file or directory
 state small.txt: not a file of states" "each by its name"
-ls at400.* >err 2>&1
-[ $? != 0 ]
+[ -s small.so ] && ! ls at400.* >err 2>&1
 ok $? "no part of a file is left"
 
 # The same by a tool.
@@ -465,14 +464,14 @@ bad "65 ge-plan: small.g: the state h = hn: the output is another state's" --ali
 
 if [ -n "${HONE_PYTHON-}" ]; then
 	mkdir models && "$HONE_PYTHON" "$top/tests/model/state_models.py" models
-	ok $? "decoders"
+	prepared $? "decoders"
 	for n in tensor nd window; do
 		ge-import -q models/$n.onnx -o $n.i.g && made $n $n.i.g &&
 			kept $n --alias at=at_next --alias k0=k0_next --alias v0=v0_next --alias k1=k1_next --alias v1=v1_next &&
 			./steps $n.so ${n}plain.so 2>steps.log
 		ok $? "$n: 1,000 steps"
 		grep -h 'inputs kept' err
-		[ $n = window ] || { grep -q '5 inputs kept: 524288 bytes updated in place' err && grep -q 'copies 0 bytes' err; }
+		[ $n = window ] && [ -s window.so ] || { grep -q '5 inputs kept: 524288 bytes updated in place' err && grep -q 'copies 0 bytes' err; }
 		ok $? "$n: caches are updated in place"
 	done
 	ge-import -q models/concat.onnx -o concat.i.g && made concat concat.i.g &&
@@ -490,7 +489,7 @@ if [ -n "${HONE_PYTHON-}" ]; then
 		run-dev --steps 1000 --set batch=2 --seed 1 $n.so -o all.npz 2>err && run-dev --steps 1000 --set batch=2 --seed 1 $n.so -o b.npz 2>b.err &&
 			same all.npz b.npz && grep -q ': 1024 the last' err && [ "$(sed 's/.*, \([0-9]*\)[.0-9]* on average/\1/' err)" -lt 3000 ]
 		ok $? "$n: a step writes the new rows" || cat err
-		run-cmp -q --set batch=3,past=5 $n.so models/$n.onnx >cmp
+		run-cmp -q --set batch=3,past=5 $n.so models/$n.onnx >cmp && [ -s $n.so ]
 		ok $? "$n: the numbers of the model" || cat cmp
 	done
 	ge-emit -q --embed --no-compile keys.kept.g -o keysan && ${CC:-cc} -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
@@ -501,7 +500,7 @@ if [ -n "${HONE_PYTHON-}" ]; then
 	ok $? "row-major, they are made anew"
 	ge-dump cache.g | grep -v '^meta "hone.alias' | ge-load | ge-plan -q -o no.g 2>err
 	is "$? $(cat err)" "65 ge-plan: standard input: input past_key_values.0.key is not row-major, and no state that grows" "a layout of no state"
-	"$HONE_PYTHON" "$top/tests/model/state_twice.py" twice.onnx && hone build -q --alias past=present -o pasttwice twice.onnx 2>err && run-cmp -q --set n=2,k=1 pasttwice.so twice.onnx >cmp
+	"$HONE_PYTHON" "$top/tests/model/state_twice.py" twice.onnx && hone build -q --alias past=present -o pasttwice twice.onnx 2>err && run-cmp -q --set n=2,k=1 pasttwice.so twice.onnx >cmp && [ -s pasttwice.so ]
 	ok $? "a state that is appended to itself" || cat err cmp
 else
 	skip "decoders" "no HONE_PYTHON"

@@ -55,7 +55,7 @@ load 'graph main {
   y = Neg(n)
   output y = y
 }' data
-is "$(rc hone build data.onnx -o d)" 0 "what depends on data is built"
+is "$(rc hone build data.onnx -o d) $(ls d.so)" "0 d.so" "what depends on data is built"
 
 load 'symbol h 0 inf
 symbol b 0 inf
@@ -67,9 +67,9 @@ graph main {
   y = Reshape(c, @s)
   output y = y
 }' sizes
-is "$(rc hone build sizes.onnx -o s) $(rc run-cmp s.so sizes.onnx --set b=1,h=12) $(rc run-cmp s.so sizes.onnx --set b=3,h=12)" "0 0 0" "sizes that are not given stay open"
+is "$(rc hone build sizes.onnx -o s) $(rc run-cmp s.so sizes.onnx --set b=1,h=12) $(rc run-cmp s.so sizes.onnx --set b=3,h=12) $(ls s.so)" "0 0 0 s.so" "sizes that are not given stay open"
 is "$(rc run-dev s.so --set b=1,h=10 -o y.npz)" 65 "sizes that do not work are refused"
-is "$(rc hone build sizes.onnx --set b=1 -o s) $(rc run-cmp s.so sizes.onnx --set b=1,h=12)" "0 0" "some given, the others stay open"
+is "$(rc hone build sizes.onnx --set b=1 -o some) $(rc run-cmp some.so sizes.onnx --set b=1,h=12) $(ls some.so)" "0 0 some.so" "some given, the others stay open"
 is "$(rc hone simplify -q sizes.onnx part.onnx --set h=12) $(ls part.onnx)" "0 part.onnx" "some given are enough to simplify"
 
 load 'graph main {

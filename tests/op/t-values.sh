@@ -57,7 +57,7 @@ graph main {
 }
 END
 ge-load id.txt -o id.g
-run-ref seq.g -o seq.npz && run-ref same.g -o same.npz && run-ref id.g -o id.npz
+run-ref seq.g -o seq.npz && run-ref same.g -o same.npz && run-ref id.g -o id.npz && [ -s id.npz ]
 ok $? "sequences run"
 cmp same.npz id.npz
 ok $? "split to a sequence and put together again"

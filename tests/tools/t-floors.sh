@@ -79,4 +79,12 @@ for tool in tools/*/; do sed -nE 's,^[[:space:]]*\.run = ([a-z_]+).*,'"$tool"' \
 long=$(while read -r tool entry; do grep -E " $tool.*[ *]$entry\\(" "$work/functions"; done <"$work/entries" | awk '$1 >= 60 { print } END { if (!NR) print "none found" }')
 report "functions that a tool begins in are below 60 lines" "$long"
 echo "# $(awk '{ l[NR] = $1 } END { print NR " functions: median " l[int(NR / 2)] " lines, nine of ten at most " l[int(NR * 0.9)] ", longest " l[NR] }' "$work/functions")"
+
+# All native functions in one file: what they share by chance would clash in models.
+{
+	echo '#include "native/native.h"'
+	for f in lib/native/*.c; do case $f in */table.c) ;; *) echo "#include \"$top/$f\"" ;; esac; done
+} >"$work/all.c"
+clash=$(${CC:-cc} -std=gnu11 -fno-math-errno -Wall -Werror -Ilib -c "$work/all.c" -o "$work/all.o" 2>&1) || clash="${clash:-the compiler ended with $?}"
+report "native functions have names of their own" "$clash"
 done_testing
