@@ -84,7 +84,7 @@ graph main {
   output p = p
 }
 END
-ge-load held.txt | ge-shape -q | ge-fuse -q | ge-layout -q | ge-plan -q --no-fallback -o held.g && ge-emit -q held.g -o held
+ge-load held.txt | ge-shape -q | ge-fuse -q | ge-layout -q | ge-plan -q --no-fallback -o held.g && ge-emit -q held.g -o held && [ -s held.so ]
 ok $? "sequences"
 ./alloc ./held.so n=7 n=7 n=7 n=2 n=7 >counted 2>err && counts | grep -q '^[0-9]* [0-9]* 0 0 0 $' && grep -q '^not freed 0$' counted
 ok $? "held: a third run allocates nothing" || cat counted err

@@ -81,9 +81,9 @@ static void copy_outputs(void)
 static void carry(void)
 {
 	for (int i = 0; i < model[0]->num_inputs; i++) {
-		const struct hone_value *v = &out[0][state_of[i] - 1];
 		if (!state_of[i])
 			continue;
+		const struct hone_value *v = &out[0][state_of[i] - 1];
 		size_t n = bytes(v, element(model[0]->inputs[i].type));
 		free(in[i].data);
 		memcpy(shape[i], v->shape, (size_t)v->rank * sizeof *v->shape);
