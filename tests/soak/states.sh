@@ -12,7 +12,7 @@ for model in *.txt; do
 	ok $? "$model builds" || cat err
 	for size in $sizes; do
 		./open ${n}plain.so $n.so 0 "$size" 2>err
-		ok $? "$model: steps, batch $size; gears $gears; $(sed -n 's/.*inputs kept: //p' out)" || cat err
+		ok $? "$model: steps, batch $size; gears $gears; $(sed -n 's/.*inputs\{0,1\} kept: //p' out)" || cat err
 	done
 	rm -rf $n.* ${n}plain.*
 done

@@ -94,9 +94,9 @@ static void report_states(struct model *M, bool each)
 			     s->why ? "in two places that take turns: " : "in place", s->why ? s->why : "");
 	}
 	if (M->states.n)
-		note("%zu inputs kept: %" PRId64 " bytes updated in place, %" PRId64
+		note("%zu input%s kept: %" PRId64 " bytes updated in place, %" PRId64
 		     " in two places that take turns%s; a run copies %" PRId64 " bytes of them",
-		     M->states.n, in_place, apart,
+		     M->states.n, M->states.n == 1 ? "" : "s", in_place, apart,
 		     open ? arena_printf(&M->m->arena, ", %" PRId64 " of open sizes (%s%" PRId64 " grow in place)", open,
 					 changed ? arena_printf(&M->m->arena, "%" PRId64 " updated, ", changed) : "", grow)
 			  : "",

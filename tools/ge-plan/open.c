@@ -139,7 +139,7 @@ void open_report(struct model *M, bool gears, bool refuse)
 	if (*list && refuse && !gears)
 		bind_missing(m, "ge-shape");
 	if (*list && gears)
-		note("of the sizes of a gear in each run: %s", list);
+		note("inputs of open sizes, in each run those of a gear: %s", list);
 	else if (*list)
 		note("open sizes: %s; each run gives them, and is slower than with --set", list);
 	if (*list && !gears && s.list.n) {
