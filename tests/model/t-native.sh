@@ -65,14 +65,4 @@ nothing "models with names of theirs" "$(cat bad)"
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  y = Relu(x)\n  output y = y\n}\n' | ge-load | passes | ge-plan --quiet |
 	ge-emit --quiet --no-compile -o plain && [ -s plain.c ] && ! grep -qi native plain.c
 ok $? "a model without them"
-
-strange=
-for f in "$top"/lib/native/*.c; do
-	name=$(basename "$f" .c)
-	[ "$name" = table ] || strange="$strange$(sed -nE 's/ __attribute__.*//; s/^(static |enum |struct |union |typedef )[^(=;{]*[ *]([A-Za-z_0-9]+)( ?[\[(=;{].*|)$/\2/p; s/^#define ([A-Za-z_0-9]+).*/\1/p' "$f" |
-		grep -viE "^($name(_.*)?|T|FN|WORD)$" | sed "s,^, $name: ,")"
-done
-[ -z "$strange" ] || echo "# $strange"
-[ -z "$strange" ]
-ok $? "names at file scope begin with the file's"
 done_testing

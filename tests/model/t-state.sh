@@ -397,7 +397,8 @@ for way in open geared anysize; do
 	for n in 1 3 4 $([ $way = geared ] || echo 6); do
 		./open rowsplain.so rows.so 0 $n 2>steps.log && run-dev --steps 40 --set batch=$n rows.so -o y.npz 2>err
 		ok $? "$way, batch $n: 1,000 steps" || cat steps.log err
-		[ $way$n = geared3 ] || [ $way$n = anysize3 ] || grep -q ": $((24 * n)) the last, $((24 * n)) the most" err
+		case $way$n in geared3 | anysize3) continue ;; esac # padded to its gear: a copy
+		grep -q ": $((24 * n)) the last, $((24 * n)) the most" err
 		ok $? "$way, batch $n: in place" || cat err
 	done
 	${CC:-cc} -O1 -w -o lies lies.c rows.so -Wl,-rpath,. 2>err && ./lies

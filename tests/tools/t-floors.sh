@@ -87,4 +87,11 @@ echo "# $(awk '{ l[NR] = $1 } END { print NR " functions: median " l[int(NR / 2)
 } >"$work/all.c"
 clash=$(${CC:-cc} -std=gnu11 -fno-math-errno -Wall -Werror -Ilib -c "$work/all.c" -o "$work/all.o" 2>&1) || clash="${clash:-the compiler ended with $?}"
 report "native functions have names of their own" "$clash"
+strange=
+for f in lib/native/*.c; do
+	name=$(basename "$f" .c)
+	[ "$name" = table ] || strange="$strange$(sed -nE 's/ __attribute__.*//; s/^(static |enum |struct |union |typedef )[^(=;{]*[ *]([A-Za-z_0-9]+)( ?[\[(=;{].*|)$/\2/p; s/^#define ([A-Za-z_0-9]+).*/\1/p' "$f" |
+		grep -viE "^($name(_.*)?|T|FN|WORD)$" | sed "s,^, $name: ,")"
+done
+report "names at file scope of native functions begin with the file's" "$strange"
 done_testing
