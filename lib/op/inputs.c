@@ -252,7 +252,7 @@ static void default_range(struct module *m, const struct uses *u, val_id v, doub
 	int64_t extent = dtype_is_int(t) ? indexed_extent(m, u, v, 0) : 0;
 
 	*lo = 0;
-	*hi = dtype_is_float(t) || dtype_is_float8(t) ? 0 : 1; /* floats: normal; integers that index nothing: as masks */
+	*hi = dtype_is_float(t) || dtype_is_float8(t) ? -1 : 1; /* floats: no range, so normal; integers that index nothing: as masks */
 	if (dtype_is_float(t) && wants_positive(m, u, v, 0))
 		*lo = 0.25, *hi = 1.25;
 	else if (extent &&

@@ -161,6 +161,6 @@ size_t tensor_size(const struct tensor *t);                          /* bytes of
 bool tensor_like(const struct tensor *a, const struct tensor *b);    /* the same kinds, types and shapes inside */
 double tensor_get(const struct tensor *t, int64_t i);                /* element i of a numeric tensor, as double */
 void tensor_set(struct tensor *t, int64_t i, double v);              /* rounded, and saturating, unlike a C cast */
-/* Random contents: floats normal(0,1) unless lo < hi (then uniform); integers in [lo, hi]. */
+/* Random contents: floats uniform in [lo, hi], normal(0,1) if lo > hi; integers in [lo, hi]. */
 void tensor_random(struct tensor *t, struct rng *r, double lo, double hi);
 #endif

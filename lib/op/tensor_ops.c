@@ -280,7 +280,7 @@ void tensor_random(struct tensor *t, struct rng *r, double lo, double hi)
 	}
 	for (int64_t i = 0; i < n; i++) {
 		if (dtype_is_float(t->dtype) || dtype_is_float8(t->dtype))
-			tensor_set(t, i, lo < hi ? lo + (hi - lo) * rng_unit(r) : rng_normal(r));
+			tensor_set(t, i, lo <= hi ? lo + (hi - lo) * rng_unit(r) : rng_normal(r));
 		else
 			store_i(t, i, 1, &(int64_t){rng_range(r, (int64_t)lo, (int64_t)hi)});
 	}

@@ -72,6 +72,15 @@ static const char *shape_text(struct arena *a, int rank, const int64_t *dims)
 	return s;
 }
 
+/* The shape of an array of N samples; of a file that is one, the input's. */
+static const char *samples_text(struct samples *s, const struct input *x)
+{
+	if (s->options.whole || x->rank < 1)
+		return shape_text(&s->file, x->rank, x->dims);
+	const char *rows = unit(x) == 1 ? "N" : arena_printf(&s->file, "(N*%lld)", (long long)unit(x));
+	return x->rank == 1 ? rows : arena_printf(&s->file, "%sx%s", rows, shape_text(&s->file, x->rank - 1, x->dims + 1));
+}
+
 static bool convertible(enum dtype from, enum dtype to)
 {
 	return from == to || (dtype_is_float(from) && dtype_is_float(to)) || (dtype_is_int(from) && dtype_is_int(to));
@@ -97,8 +106,9 @@ static int64_t samples_in(struct samples *s, const struct input *x, enum dtype t
 	if (good && x->rank > 0 && !s->options.whole)
 		good = unit(x) > 0 && dims[0] % unit(x) == 0;
 	if (!good)
-		die(EX_BADDATA, "%s: holds %s %s, samples of input %s are %s %s", s->path, dtype_name(t), shape_text(&s->file, rank, dims),
-		    x->name, dtype_name(x->dtype), shape_text(&s->file, x->rank, x->dims));
+		die(EX_BADDATA, "%s: holds %s %s, %s of input %s %s %s %s", s->path, dtype_name(t), shape_text(&s->file, rank, dims),
+		    s->options.whole ? "a sample" : "N samples", x->name, s->options.whole ? "is" : "are", dtype_name(x->dtype),
+		    samples_text(s, x));
 	return x->rank > 0 && !s->options.whole ? dims[0] / unit(x) : 1;
 }
 

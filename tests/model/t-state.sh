@@ -258,6 +258,25 @@ ok $? "states of open sizes" || cat err
 ./open varyplain.so vary.so 0 3 at400 o/at400 2>err
 ok $? "1,000 steps on open sizes"
 
+# A size that no other input has: a tool says which the state begins with; without, there is nothing of it.
+cat >own.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+graph main {
+  input x: f32[2]
+  input c: f32[n,2]
+  y = Add(c, x)
+  output y = y
+}
+END
+ge-load own.txt -o own.g && hone build -q own.g --alias c=y -o own && run-dev --steps 4 --set n=3 --range x=2:2 --save-state three own.so -o y.npy 2>err &&
+	run-dev --steps 1 --set n=1 --range x=2:2 --load-state three own.so -o z.npy 2>>err && run-dev --steps 4 own.so -o none.npy 2>>err
+is "$? $(tail -c 24 y.npy | od -An -tf4 -w24 | tr -s ' ') $(tail -c 24 z.npy | od -An -tf4 -w24 | tr -s ' ') $(tail -c +129 none.npy | wc -c)" \
+	"0  8 8 8 8 8 8  10 10 10 10 10 10 0" "the size that a state begins with"
+run-dev --steps 4 --set m=3 own.so -o y.npy 2>err
+is "$? $(cat err)" "64 run-dev: --set m: the model has no symbol of that name; it has n" "a size that no state has"
+
 # A step that reads the state as it was stands behind the one that writes it: it goes before it. One that needs the new state cannot.
 cat >order.txt <<'END'
 hone-text 1

@@ -158,6 +158,7 @@ load '' '  input ids: i64[7]
   output e = e' >ids.g
 run-ref ids.g --seed 3 >out && [ -s out ]
 holds $? -eq 0 "random indices within their axis"
+run-ref relu.g --set n=1 --range x=3:3 -o equal.npy && holds "$(tail -c 12 equal.npy | od -An -tf4 | tr -s ' ')" = ' 3 3 3' "a range of one number"
 refuses 65 'index 9 is outside the axis of extent 5' "an index outside" run-ref ids.g --range ids=9:9 -o n.npy
 load '' '  input x: u8[30]
   d = ImageDecoder(x)

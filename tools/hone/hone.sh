@@ -121,7 +121,7 @@ print() {
 	printf '%s\n' "$1" 2>/dev/null || die 74 "standard output: writing failed"
 }
 
-columns() { printf '%-10s %8s %8s %9s\n' "$@"; }
+columns() { printf '%-13s %8s %8s %9s\n' "$@"; }
 
 clock() { [ -n "$quiet" ] || date +%s%N; } # for the report
 seconds() { # FROM, in nanoseconds

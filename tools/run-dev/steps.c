@@ -12,6 +12,7 @@ struct stepping {
 	const struct step_spec *s;
 	struct tensor **in;     /* of each input that is given: those of all steps */
 	struct tensor **out;    /* the same of outputs */
+	struct tensor **first;  /* of each input: zeros of the sizes that only a state has, or NULL */
 	size_t most, last, sum; /* bytes of states that a step wrote */
 	struct arena *a;
 };
@@ -37,23 +38,49 @@ static bool is_open_state(const struct hone_model *m, int output)
 	return state && open;
 }
 
-static void add_stacked(struct module *m, const struct hone_tensor *t, long steps)
+/* steps 0: as it is, without the axis in front. */
+static val_id add_input(struct module *m, const struct hone_tensor *t, long steps)
 {
 	int64_t dims[RANK_MAX + 1] = {steps};
+	int front = steps > 0;
 
 	if (t->rank >= RANK_MAX || t->rank < 0)
 		die(EX_NOTAVAIL, "--steps: input %s has %s", t->name, t->rank < 0 ? "no known shape" : "too many axes");
 	for (int k = 0; k < t->rank; k++)
-		dims[k + 1] = t->shape[k];
-	struct type type = type_make(m, tensor_dtype(t), t->rank + 1, dims);
+		dims[k + front] = t->shape[k];
+	struct type type = type_make(m, tensor_dtype(t), t->rank + front, dims);
 	for (int k = 0; k < t->rank && t->symbol; k++)
 		if (t->symbol[k])
-			type.dims[k + 1] = poly_of(m->dims, module_symbol(m, intern(t->symbol[k])));
-	graph_add_input(m, m->main, intern(t->name), type);
+			type.dims[k + front] = poly_of(m->dims, module_symbol(m, intern(t->symbol[k])));
+	return graph_add_input(m, m->main, intern(t->name), type);
 }
 
-/* The inputs of all steps: those that the library keeps are not asked for, the others have an axis of so many steps in front. */
-static struct module *stacked_module(const struct library *l, const struct step_spec *s)
+static bool has_symbol(const struct hone_tensor *t, const char *name)
+{
+	for (int k = 0; k < t->rank && t->symbol; k++)
+		if (t->symbol[k] && !strcmp(t->symbol[k], name))
+			return true;
+	return false;
+}
+
+/* A state with a size by a name that no other input has: the library begins with none of it. */
+static bool has_own_size(const struct hone_model *m, int input)
+{
+	const struct hone_tensor *t = &m->inputs[input];
+
+	for (int k = 0; k < t->rank && t->symbol; k++) {
+		bool own = t->symbol[k] != NULL;
+		for (int i = 0; i < m->num_inputs && own; i++)
+			own = is_state(m, i) || !has_symbol(&m->inputs[i], t->symbol[k]);
+		if (own)
+			return true;
+	}
+	return false;
+}
+
+/* The inputs of all steps: those that the library keeps are not asked for, the others have an axis of so many steps in front. What
+ * --set says of a state alone is the size that it begins with. */
+static struct module *stacked_module(const struct library *l, const struct step_spec *s, struct tensor **first, struct arena *a)
 {
 	const struct hone_model *model = l->model;
 	struct module *m = module_new();
@@ -62,9 +89,26 @@ static struct module *stacked_module(const struct library *l, const struct step_
 	m->source = l->path;
 	for (int i = 0; i < model->num_inputs; i++)
 		if (!is_state(model, i) && !model->preset(l->handle, i))
-			add_stacked(m, &model->inputs[i], s->steps);
-	if (s->sets)
-		bind_sets(m, s->sets);
+			add_input(m, &model->inputs[i], s->steps);
+	if (!s->sets)
+		return m;
+	size_t asked = graph(m, m->main)->in.n;
+	val_id *state = xcalloc((size_t)model->num_inputs + 1, sizeof *state);
+	for (int i = 0; i < model->num_inputs; i++)
+		if (is_state(model, i) && model->run_values && !model->preset(l->handle, i) && has_own_size(model, i))
+			state[i] = add_input(m, &model->inputs[i], 0);
+	bind_sets(m, s->sets);
+	for (int i = 0; i < model->num_inputs; i++) {
+		const struct type *t = state[i] ? &val(m, state[i])->type : NULL;
+		int64_t dims[RANK_MAX];
+		if (!t || s->load || !type_static(m, t))
+			continue;
+		for (int k = 0; k < t->rank; k++)
+			poly_is_const(m->dims, t->dims[k], &dims[k]);
+		first[i] = tensor_new(a, tensor_dtype(&model->inputs[i]), t->rank, dims);
+	}
+	free(state);
+	graph(m, m->main)->in.n = asked;
 	return m;
 }
 
@@ -139,6 +183,9 @@ static void step_values(struct stepping *x, long t)
 	for (int i = 0; i < m->num_inputs; i++)
 		if (x->in[i])
 			in[i] = (struct hone_value){(int)x->in[i]->dtype, x->in[i]->rank - 1, x->in[i]->dims + 1, part(x, x->in[i], t)};
+		else if (x->first[i] && !t)
+			in[i] = (struct hone_value){(int)x->first[i]->dtype, x->first[i]->rank, x->first[i]->dims,
+						    (void *)x->first[i]->data};
 	must(x->l, m->run_values(x->l->handle, in, out, NULL));
 	for (int k = 0; k < m->num_outputs; k++)
 		take_value(x, k, t, out[k]);
@@ -162,7 +209,8 @@ struct tensor **steps_run(struct library *l, const struct input_spec *spec, cons
 
 	if (!m->num_states && (s->load || s->save))
 		die(EX_BADUSE, "%s: it keeps no state; ge-plan --alias", l->path);
-	struct module *all = stacked_module(l, s);
+	x.first = ARENA_ARRAY(a, struct tensor *, m->num_inputs + 1);
+	struct module *all = stacked_module(l, s, x.first, a);
 	struct tensor **given = inputs_make(all, spec, a);
 	x.in = ARENA_ARRAY(a, struct tensor *, m->num_inputs + 1);
 	x.out = ARENA_ARRAY(a, struct tensor *, m->num_outputs + 1);
