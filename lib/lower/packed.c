@@ -179,8 +179,8 @@ bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
 	const struct target *t = L->p->target ? L->p->target : target_host();
 	struct packed q;
 
-	if (!rows_in_line(L) || !find_form(L, turned, rows, &q) || q.count <= 1)
-		return false;
+	if (!rows_in_line(L) || !find_form(L, turned, rows, &q) || q.count <= 1 || q.block > INT32_MAX / FIRST / (q.words ? 15 : 255))
+		return false; /* a block's sum may be any of that many products */
 	return q.words ? q.block % (HALVES * SUMMED) == 0 && instr_nibbles(t) : q.block % SUMMED == 0 && instr_dot(t, DT_I8, DT_U8, false);
 }
 

@@ -17,7 +17,7 @@ struct packed {
 	bool digits;          /* the rows become digits, which are multiplied in integers */
 };
 
-/* Algorithm of rows times codes of 4 bits in blocks, where the target has an instruction for it: each number of a block of a row is
+/* Algorithm of rows times codes in blocks whose sums fit 32 bits, where the target has an instruction for it: each number of a block of a row is
  * three signed digits of base 254 of a fraction of the block's largest, so a block is summed exactly, and as near as f32 is. */
 #define ALGO_DIGITS "digits"
 bool packed_digits_fit(struct lower *L, bool turned, int64_t rows);

@@ -103,6 +103,29 @@ for size in 1e-30 1 1e30; do
 done
 model i4 -8 7 1 256 300 32 turned 1 | sed '/Relu/d; s/output y = y/output y = a/' >m.txt
 ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
+# Blocks whose sum of products of digits may be beyond 32 bits stay in floats: at the largest codes all sums are too large.
+if [ -n "${HONE_PYTHON-}" ]; then
+	"$HONE_PYTHON" - >said 2>&1 <<'END'
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper as nh
+block, columns = 66320, 72
+rows = 2 * block
+w, s = np.full((rows, columns), 127, np.int8), np.full((2, columns), 1e-6, np.float32)
+steps = [h.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=block), h.make_node("MatMul", ["x", "d"], ["y"])]
+info = [h.make_tensor_value_info(n, T.FLOAT, [1, k]) for n, k in (("x", rows), ("y", columns))]
+g = h.make_graph(steps, "g", info[:1], info[1:], [nh.from_array(w, "w"), nh.from_array(s, "s")])
+onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 21)], ir_version=10), "long.onnx")
+np.savez("long.npz", x=np.ones((1, rows), np.float32))
+END
+	hone build -q -o long long.onnx 2>err && run-dev -q long.so -i long.npz -o y.npz && run-ref -q long.onnx -i long.npz -o r.npz && equal --tol 2e-6 y.npz r.npz
+	ok $? "long blocks of 8 bits" || cat said err cmp.log
+else
+	skip "long blocks of 8 bits" "no HONE_PYTHON"
+fi
+
 row() { # VALUE: a row with it, x.npz
 	awk -v v="$1" 'BEGIN { printf "hone-text 1\nmodule ir=10 opset=21\nconst c = f32[1,256] ["
 		for (i = 0; i < 256; i++) printf "%s%s", i ? ", " : "", i == 70 ? v : i / 256
