@@ -28,7 +28,7 @@ void put_list_tables(struct emission *e, FILE *f)
 
 	fprintf(f,
 		"/* Memory of lists that nothing uses now, by size. */\nstruct hone_lists {\n"
-		"#define BLOCK_SIZES 168\n\tstruct hone_block *unused[BLOCK_SIZES];\n};\n");
+		"#define BLOCK_SIZES 168\n\tstruct hone_block *unused[BLOCK_SIZES];\n\tint64_t run; /* its number */\n};\n");
 	fprintf(f, "/* Of inputs that are lists: their types, from outside in. */\nstatic const int *const input_list[] = {");
 	for (size_t i = 0; i < g->in.n; i++) {
 		if (type_lists_numbers(&val(e->M->m, g->in.a[i])->type))

@@ -89,6 +89,71 @@ ok $? "sequences"
 ./alloc ./held.so n=7 n=7 n=7 n=2 n=7 >counted 2>err && counts | grep -q '^[0-9]* [0-9]* 0 0 0 $' && grep -q '^not freed 0$' counted
 ok $? "held: a third run allocates nothing" || cat counted err
 
+# A loop that keeps small values, and drops large ones between them: each of 64 KB, which small ones must not hold.
+cat >pile.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+symbol n 0 inf
+const yes = bool[] [1]
+const two = i64[] [2]
+const zero = i64[] [0]
+const trips = i64[] [100]
+const most = i64[] [4000000]
+graph large {
+  input l: ?[*]%"seq(tensor(float))"
+  input x: f32[n,4]
+  input y: f32[256]
+  input z: f32[4]
+  input f: i64[]
+  p = SequenceConstruct(x, x) "parts"
+  q = ConcatFromSequence(p) {axis=0} "join"
+  k = ReduceSum(q) {keepdims=0} "sum"
+  output l = l
+  output k = k
+}
+graph small {
+  input l: ?[*]%"seq(tensor(float))"
+  input x: f32[n,4]
+  input y: f32[256]
+  input z: f32[4]
+  input f: i64[]
+  p = SplitToSequence(z, f) {axis=0} "few"
+  q = ConcatFromSequence(p) {axis=0} "join"
+  k = ReduceSum(q) {keepdims=0} "sum"
+  m = SequenceInsert(l, y) "keep"
+  output m = m
+  output k = k
+}
+graph step {
+  input i: i64[]
+  input go: bool[]
+  input l: ?[*]%"seq(tensor(float))"
+  input x: f32[n,4]
+  input y: f32[256]
+  input z: f32[4]
+  f = Max(i, @most) "size"
+  r = Mod(i, @two) "odd"
+  w = Equal(r, @zero) "even"
+  m, c = If(w, l, x, y, z, f) {then_branch=graph large else_branch=graph small} "if"
+  output go = go
+  output m = m
+  output c = c
+}
+graph main {
+  input x: f32[n,4]
+  input y: f32[256]
+  input z: f32[4]
+  l = SequenceConstruct(y) "start"
+  m, c = Loop(@trips, @yes, l, x, y, z) {body=graph step captures=3} "loop"
+  output c = c
+  output m = m
+}
+END
+ge-load pile.txt | ge-shape -q | ge-fuse -q | ge-layout -q | ge-plan -q --no-fallback -o pile.g && ge-emit -q pile.g -o pile
+ok $? "a loop that keeps small values"
+./alloc ./pile.so n=4096 n=4096 n=512 n=4096 >counted 2>err && counts | grep -q '^[0-9]* [0-9]* 0 0 $' && [ "$(sed -n 's/^bytes //p' counted)" -lt 1000000 ]
+ok $? "pile: memory of dropped values is not kept with small ones" || cat counted err
+
 if [ -n "${HONE_PYTHON-}" ]; then
 	mkdir states vary && "$HONE_PYTHON" "$top/tests/model/state_models.py" states && hone build -q -o keys states/keys.onnx 2>err && [ -s keys.so ]
 	ok $? "a decoder"

@@ -1,5 +1,5 @@
 /* Runs a library again and again and counts what it asks of the C library: alloc LIBRARY "NAME=SIZE,..." ["NAME=SIZE,..."]... A line a run:
- * how often it allocated; at the end how many are not freed. */
+ * how often it allocated; at the end how many are not freed, and how many bytes it asked for, aligned. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "op/hone_value.h"
 #include "runner/model_abi.h"
 
-static long made, freed;
+static long made, freed, bytes;
 static int counting;
 static void *(*next_malloc)(size_t), *(*next_calloc)(size_t, size_t), *(*next_realloc)(void *, size_t), *(*next_aligned)(size_t, size_t);
 static void (*next_free)(void *);
@@ -58,6 +58,7 @@ void *aligned_alloc(size_t align, size_t n)
 	if (!next_aligned)
 		find();
 	made += counting;
+	bytes += counting ? (long)n : 0;
 	return next_aligned(align, n);
 }
 
@@ -150,6 +151,6 @@ int main(int argc, char **argv)
 	counting = 1;
 	m->close(h);
 	counting = 0;
-	printf("not freed %ld\n", made - freed);
+	printf("not freed %ld\nbytes %ld\n", made - freed, bytes);
 	return 0;
 }
