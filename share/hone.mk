@@ -13,6 +13,8 @@
 #   HONE_BLOBS    where weights are kept; build/blobs
 #   HONE          the command; hone
 #
+# All layers of a quantised model are in integers, as with hone build --integers.
+#
 # Nothing is made again unless the model, these variables or hone's version have changed; a model that
 # was only touched goes through the passes, and its library stays.
 
