@@ -51,6 +51,9 @@ static noreturn void bad_alias(struct module *m, const char *in, const char *out
 	die(EX_BADDATA, "%s: the state %s = %s: %s", m->source ? m->source : "-", in, out, why);
 }
 
+/* What has bytes of its own. */
+static bool is_kept(const struct type *t) { return !t->other && dtype_size(t->dtype); }
+
 static void check_alias(struct model *M, struct state s)
 {
 	struct module *m = M->m;
@@ -59,8 +62,12 @@ static void check_alias(struct model *M, struct state s)
 	const char *input = sym_str(val(m, g->in.a[s.in])->name), *output = sym_str(g->out_name.a[s.out]);
 
 	bool open = value_varies(m, g->in.a[s.in]) || value_varies(m, g->out.a[s.out]);
-	bool like = in->dtype == out->dtype && in->rank == out->rank && !in->other && !out->other;
+	bool like = in->dtype == out->dtype && in->rank == out->rank;
 
+	if (!is_kept(in) || !is_kept(out))
+		bad_alias(m, input, output,
+			  arena_printf(&m->arena, "only a tensor of numbers is kept, not %s",
+				       type_str(m, is_kept(in) ? out : in, &m->arena)));
 	if (open ? !like : !type_equal(in, out))
 		bad_alias(
 			m, input, output,

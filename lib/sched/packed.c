@@ -6,8 +6,8 @@
 #include "loop/instr.h"
 #include "loop/math.h"
 
-/* Where codes are read they are widened for each row, in a panel once for all rows, at build time never again. From how many rows a way pays
- * depends on how fast a machine multiplies and how fast it reads memory. These two were timed on one; no rate says them yet. */
+/* Where codes are read they are widened for each row, in a panel once for all rows. From how many rows a panel pays depends on how fast a
+ * machine multiplies and how fast it reads memory. The number was found on one machine; no rate says it yet. */
 enum widening schedule_widens(int64_t rows)
 {
 	enum { ROWS_WHERE_READ = 8 };

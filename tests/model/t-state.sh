@@ -481,6 +481,12 @@ bad "64 ge-plan: --alias q=hn: write INPUT=OUTPUT; the model has no such input" 
 bad "64 ge-plan: --alias h=q: the model has no output q" --alias h=q
 bad "65 ge-plan: small.g: the state h = pn: the input is f32[1,4], the output i64[1]" --alias h=pn
 bad "65 ge-plan: small.g: the state h = hn: the output is another state's" --alias x=hn --alias h=hn
+for type in 'str[2]' '?[?,4]%"seq(tensor(float))"' '?[*]%"optional(tensor(float))"'; do
+	printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input s: %s\n  y = Identity(s)\n  output y = y\n}\n' "$type" >told.txt
+	ge-load told.txt -o told.g && ge-shape -q told.g | ge-plan -q --alias s=y >out 2>err
+	grep -q 'the state s = y: only a tensor of numbers is kept, not ' err
+	ok $? "a state of $type: it is refused" || cat err
+done
 
 if [ -n "${HONE_PYTHON-}" ]; then
 	mkdir models && "$HONE_PYTHON" "$top/tests/model/state_models.py" models
