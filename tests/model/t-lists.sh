@@ -118,6 +118,14 @@ graph main {
 END
 attack told "$runs" 3
 
+# Parts that do not come out even: the last one is shorter.
+printf '%s\n' 'hone-text 1' 'module ir=10 opset=28' 'symbol n 0 inf' 'const three = i64[] [3]' 'graph main {' '  input x: f32[n,4]' \
+	'  p = SplitToSequence(x, @three) {axis=0} "split"' '  output p = p' '}' | ge-load -o uneven.g && hone build -q --no-fallback -o uneven uneven.g 2>err
+for n in 1 3 7 8; do
+	run-dev uneven.so --set n=$n -o y.npz 2>err && run-ref uneven.g --set n=$n -o r.npz && equal y.npz r.npz
+	ok $? "$n rows in parts of 3" || cat err
+done
+
 if [ -n "${HONE_PYTHON-}" ]; then
 	mkdir models && "$HONE_PYTHON" -B "$top/tests/model/list_models.py" "${SEED:-100}" "${COUNT:-4}" models
 	prepared $? "models of sequences"
