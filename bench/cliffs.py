@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Single operators against ONNX Runtime: where a compiled model falls off a cliff.
+"""Single operators against ONNX Runtime and OpenVINO: where a compiled model falls off a cliff.
 
 Each line of bench/cliffs.txt is a model of some nodes (see there).  It is written as ONNX, built by
 `hone build`, compared with ONNX Runtime (--reference: and with onnx's reference evaluator, which is
-slow), and timed against it: one thread of one core, in turns, processor time, medians of the ratio.
-A call from Python costs both sides something, which an empty model of each tells; it is taken off.
-Printed are a line a case, slowest kinds last, and of each kind how many cases take at most
-1.1 of ONNX Runtime's time.  Exit: 1 where a number is wrong or a case does not build.
+slow), and timed against it and OpenVINO: one thread of one core, in turns, processor time, medians of the
+ratio to the faster of the two.  A call from Python costs each side something, which an empty model of each
+tells; it is taken off.  Printed are a line a case (the times of hone, ONNX Runtime and OpenVINO, "-" where it
+cannot run the model), slowest kinds last, and of each kind how many cases take at most 1.1 of the time of the
+faster peer.  Exit: 1 where a number is wrong or a case does not build.
 """
 
 import argparse
+import contextlib
+import io
 import os
 import re
 import subprocess
@@ -47,7 +50,7 @@ class Case:
         for o in g.output:
             o.ClearField("type")
         g.initializer.extend(constants)
-        m = helper.make_model(g, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+        m = helper.make_model(g, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
         self.model = onnx.shape_inference.infer_shapes(m, strict_mode=True, data_prop=True)
 
     def value(self, name, dtype, shape, limit, inputs, constants):
@@ -87,14 +90,20 @@ def build(case, out, options):
     return None if r.returncode == 0 else r.stdout.strip()[-300:]
 
 
-def bind(stem, case, seed):
+def bind(stem, case, args):
+    """The model, its arrays, ONNX Runtime's results, and what runs each: hone, ONNX Runtime and, where it can, OpenVINO."""
     model, peer = Model(stem + ".so"), peers.session(stem + ".onnx")
     x = [t.empty() for t in model.inputs]
     y, r = ([t.empty() for t in model.outputs] for _ in range(2))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(args.seed)
     for t, a in zip(model.inputs, x):
         peers.fill(a, t.name.decode(), case.ranges, rng)
-    return model, x, y, r, model.bind(x, y), peers.bind_peer(peer, model, x, r)
+    runs = {"hone": model.bind(x, y), "ONNX Runtime": peers.bind_peer(peer, model, x, r)}
+    with contextlib.redirect_stdout(io.StringIO()):
+        other, _ = peers.bind_openvino(stem + ".onnx", model, x, {}) if args.openvino and args.rounds else (None, None)
+    if other:
+        runs["OpenVINO"] = other
+    return model, x, y, r, runs
 
 
 def compare(case, model, x, y, r, reference):
@@ -107,41 +116,36 @@ def compare(case, model, x, y, r, reference):
     return worst
 
 
-def times(ours, theirs, rounds):
-    """Of each round the seconds of both, who begins changes."""
-    return np.array([[peers.measure(f) for f in ((ours, theirs), (theirs, ours))[i % 2]][::1 - 2 * (i % 2)]
-                     for i in range(rounds)])
-
-
 def empty_calls(out, args):
-    """Seconds that a call costs each side where nothing is to do."""
+    """Seconds, by name, that a call costs each where nothing is to do."""
     case = Case("empty | x:1 | y = Neg(x)")
     why = build(case, out, [])
     if why:
         raise SystemExit(why)
-    *_, ours, theirs = bind(case.stem(out), case, args.seed)
-    return np.median(times(ours, theirs, args.rounds), axis=0)
+    *_, runs = bind(case.stem(out), case, args)
+    return {name: np.median(t) for name, t in peers.in_turns(runs, args.rounds).items()}
 
 
 def try_case(case, out, args, cost):
     """The ratio; NaN where the case is not right."""
     try:
-        model, x, y, r, ours, theirs = bind(case.stem(out), case, args.seed)
+        model, x, y, r, runs = bind(case.stem(out), case, args)
     except Exception as e:  # what ONNX Runtime refuses has no ratio
         print(f"      -  {case.text}: {str(e)[:120]}", flush=True)
         return None
     for a in y:
         a.view(np.uint8)[...] = 0xff
-    ours()
-    theirs()
+    runs["hone"]()
+    runs["ONNX Runtime"]()
     worst = compare(case, model, x, y, r, args.reference)
     if not worst <= args.tol:
         print(f"  WRONG  {case.text}: max|y-r|/max|r| {worst:.2g}", flush=True)
         return float("nan")
-    t = times(ours, theirs, args.rounds) - cost
-    ratio = float(np.median(t[:, 0] / t[:, 1]))
-    ms = np.median(t, axis=0) * 1e3
-    print(f"{ratio:7.2f}  {ms[0]:9.4f} {ms[1]:9.4f} ms  {case.text}{'  (slow path)' if case.slow else ''}", flush=True)
+    t = {name: a - cost[name] for name, a in peers.in_turns(runs, args.rounds).items()}
+    best = min((name for name in t if name != "hone"), key=lambda name: np.median(t[name]))
+    ratio = float(np.median(t["hone"] / t[best]))
+    ms = " ".join(f"{np.median(t[name]) * 1e3:9.4f}" if name in t else f"{'-':>9}" for name in cost)
+    print(f"{ratio:7.2f}  {ms} ms  {case.text}{'  (slow path)' if case.slow else ''}", flush=True)
     return ratio
 
 
@@ -166,6 +170,7 @@ def main():
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--no-build", action="store_true", help="time what was built before")
     p.add_argument("--build-only", action="store_true", help="build, to time later")
+    p.add_argument("--no-openvino", dest="openvino", action="store_false", help="against ONNX Runtime alone")
     p.add_argument("--target", help="as hone build takes it")
     args = p.parse_args()
     peers.SLICE = args.slice
@@ -184,8 +189,9 @@ def main():
     cost = empty_calls(args.out, args) if args.rounds else 0
     for c in cases:
         if not args.rounds:
-            model, x, y, r, ours, theirs = bind(c.stem(args.out), c, args.seed)
-            ours(), theirs()
+            model, x, y, r, runs = bind(c.stem(args.out), c, args)
+            for run in runs.values():
+                run()
             worst = compare(c, model, x, y, r, args.reference)
             failed |= not worst <= args.tol
             print(f"{'ok' if worst <= args.tol else 'WRONG'}  {worst:.2g}  {c.text}", flush=True)
