@@ -121,7 +121,6 @@ for how in --equalize "--smooth 0.5" "--equalize --smooth 0.5"; do
 	case $how in *smooth*) is "$(near "$(./accuracy q.g)")" near "$how: quantised as accurate" ;; esac
 done
 
-is "$(rc ge-quantize -s stats --skip nothing -o x.g float.g) $(wc -l <err) $(grep -c "skip nothing" err)" "0 1 1" "--skip of what there is not: it says so"
 { head -c 128 images.npy; head -c 256 /dev/zero | tr '\0' '\377'; tail -c +385 images.npy; } >nan.npy
 ge-calibrate float.g nan.npy -o nan.stats
 is "$(rc ge-quantize -s nan.stats -o x.g float.g) $(grep -c '4 layers stay in float' err)" "0 1" "samples that are no numbers: it says so"
@@ -150,11 +149,35 @@ rm -f count* waits
 is "$(rc timeout 100 ge-quantize -q -s bad.stats --metric ./slow --seconds 2 -o late.g bad.g) $(wc -l <err) $(ge-check late.g && echo whole)" \
 	"0 1 whole" "--seconds: a whole model, one line"
 
+# Commands that print without end, that hear of no signal, that leave others behind: all of them end.
+is "$(rc timeout 60 ge-quantize -s stats --metric yes -o x.g float.g) $(sed 's/.*: //' err)" "65 it prints without end" "--metric yes"
+# The process in ./lasting runs no more; who started it may not have asked how it ended.
+ended() {
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		case $(sed -n 's/^State:[[:space:]]*//p' "/proc/$(cat lasting)/status" 2>/dev/null) in Z* | '') echo ended && return ;; esac
+		sleep 0.1
+	done
+}
+echo 'trap "" TERM INT HUP; echo $$ >lasting; while :; do sleep 0.1; done' >deaf
+is "$(rc timeout 60 ge-quantize -q -s stats --metric 'sh deaf' --seconds 0.5 -o late.g float.g) $(wc -l <err) $(ge-check late.g && echo whole)" "0 1 whole" \
+	"--seconds: a command that hears of no signal"
+is "$(ended)" ended "and is there no more"
+is "$(rc timeout 60 ge-quantize -q -s stats --metric 'sleep 300 & echo $! >lasting; echo 1 #' -o late.g float.g)" 0 "a command that leaves another behind"
+is "$(ended)" ended "which is there no more"
+mkdir 'a $(touch ran) "b'
+is "$(TMPDIR="$PWD/"'a $(touch ran) "b' rc ge-quantize -q -s stats --metric 'test -s' -o x.g float.g) $(sed 's/.*: //' err) $(find . -name ran | wc -l)" \
+	"65 it prints no number 0" "a folder for temporary files whose name is a command"
+
 fails() { # CODE WHAT COMMAND...
 	want=$1 what=$2
 	shift 2
 	is "$(rc "$@") $(wc -l <err)" "$want 1" "$what: $want, one line"
 }
+fails 64 "a typo of an operator" ge-quantize -s stats --skip Gem -o x.g float.g
+is "$(sed 's/.*; //' err)" "the nearest is Gemm" "and what was meant"
+fails 64 "a typo of a name" ge-quantize -s stats --only /classify/Gemn -o x.g float.g
+is "$(sed 's/.*; //' err)" "the nearest is /classify/Gemm" "and what was meant"
+fails 64 "a pattern that no name has" ge-quantize -s stats --only '*nothing*' -o x.g float.g
 fails 64 "no statistics" ge-quantize -o x.g float.g
 fails 64 "a part that there is not" ge-quantize -s stats --smooth 2 -o x.g float.g
 fails 64 "no such method" ge-quantize -s stats --method best -o x.g float.g

@@ -1,5 +1,4 @@
 /* ge-quantize: a model of floats and its statistics in, a model of bytes out. */
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +29,6 @@ enum {
 	OPT_TIMES
 };
 static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .block = -1, .correct = true};
-struct pattern {
-	const char *text;
-	bool met; /* a node is such */
-};
-static VEC(struct pattern) only, skip;
 static struct metric metric = {.drop = 0.5};
 static const char *statistics_path, *times;
 static int half; /* of the layers; 0: all */
@@ -102,8 +96,8 @@ static error_t option(int key, char *arg)
 	case OPT_CORRECT: quantizing.correct = false; return 0;
 	case OPT_EQUALIZE: balancing.equalize = true; return 0;
 	case OPT_SMOOTH: balancing.smooth = option_number("--smooth", arg, 0, 1); return 0;
-	case OPT_ONLY: vec_push(&only, (struct pattern){arg, false}); return 0;
-	case OPT_SKIP: vec_push(&skip, (struct pattern){arg, false}); return 0;
+	case OPT_ONLY: chosen_only(arg); return 0;
+	case OPT_SKIP: chosen_skip(arg); return 0;
 	case OPT_METRIC: metric.command = arg; return 0;
 	case OPT_SECONDS: metric.seconds = option_number("--seconds", arg, 0.001, 1e6); return 0;
 	case OPT_ALTERNATE:
@@ -118,26 +112,6 @@ static error_t option(int key, char *arg)
 }
 
 /* ---- layers ---- */
-
-static bool matches(struct pattern *p, struct module *m, const struct node *n, const char *name)
-{
-	bool yes = !fnmatch(p->text, name, 0) || !strcmp(p->text, op_name(n->op)) ||
-		   (n->nout && n->out[0] && !fnmatch(p->text, sym_str(val(m, n->out[0])->name), 0));
-
-	p->met |= yes;
-	return yes;
-}
-
-static bool chosen(struct module *m, const struct node *n, const char *name)
-{
-	bool yes = !only.n;
-
-	for (size_t i = 0; i < only.n; i++)
-		yes |= matches(&only.a[i], m, n, name);
-	for (size_t i = 0; i < skip.n; i++)
-		yes &= !matches(&skip.a[i], m, n, name);
-	return yes;
-}
 
 static size_t not_finite; /* layers that would be quantised, but for such operands */
 
@@ -180,13 +154,11 @@ static void find_layers(struct plan *p, struct module *m)
 
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = node(m, g->nodes.a[i]);
-		const char *name = n->name ? sym_str(n->name) : n->nout && n->out[0] ? sym_str(val(m, n->out[0])->name) : "";
-		bool wanted = chosen(m, n, name);
 		if (part_of(n->op) != PART_WEIGHTS && (part_of(n->op) != PART_INPUTS || p->options.activations != ACTIVATIONS_STATIC))
 			continue;
-		if (wanted && quantisable(p, m, n))
+		if (is_chosen(m, n) && quantisable(p, m, n))
 			vec_push(&p->layers, (struct layer){.node = g->nodes.a[i],
-							    .name = name,
+							    .name = layer_name(m, n),
 							    .part = part_of(n->op),
 							    .harm = NAN,
 							    .microseconds = estimated_gain(m, n)});
@@ -207,11 +179,6 @@ static void find_statistics(struct plan *p, struct module *m, struct statistics 
 
 static void warn_of_layers(const struct plan *p)
 {
-	for (size_t i = 0; i < only.n + skip.n; i++) {
-		const struct pattern *x = i < only.n ? &only.a[i] : &skip.a[i - only.n];
-		if (!x->met)
-			warn("--%s %s: no node has that name, result or operator", i < only.n ? "only" : "skip", x->text);
-	}
 	if (not_finite)
 		warn("%zu layers stay in float: their operands were infinite, or no number, for some of the samples", not_finite);
 	if (!p->layers.n)
@@ -263,6 +230,7 @@ static void make_plan(struct plan *p, const char *path, struct statistics *s)
 	struct module *again = plan_module(p); /* whose ids are those of all that follow */
 	p->nvalues = again->values.n;
 	p->nnodes = again->nodes.n;
+	chosen_check(again);
 	find_statistics(p, again, s);
 	find_layers(p, again);
 	keep_worth(p, again);
@@ -303,7 +271,9 @@ static int run(const struct tool *t, struct tool_args *a)
 	stream_write(w, m);
 	stream_finish(w);
 	warn_of_layers(&p);
-	if (!held || metric.interrupted)
+	if (metric.interrupted && isnan(metric.after))
+		warn("stopped before the metric of the quantised model was known; all layers are quantised");
+	else if (!held || metric.interrupted)
 		warn("%s: the metric is %.6g, wanted %.6g; this is the best so far", metric.interrupted ? "stopped" : "all layers tried",
 		     metric.after, metric.before - metric.drop);
 	if (a->out && (a->json || !msg_quiet))

@@ -63,6 +63,14 @@ struct module *plan_module(const struct plan *p); /* the model again, with the s
 /* A model in which the layers with on[i] are quantised; errors of the layers are written where err is not NULL. */
 struct module *plan_build(struct plan *p, const bool *on, struct layer *err);
 
+/* chosen.c: what --only and --skip say, patterns of names or operators. */
+void chosen_only(const char *what);
+void chosen_skip(const char *what);
+/* Dies (64) where a pattern is that of no node of m, with the nearest name. */
+void chosen_check(struct module *m);
+bool is_chosen(struct module *m, const struct node *n);
+const char *layer_name(struct module *m, const struct node *n); /* of the node, else of its first result */
+
 /* worth.c: takes layers without weights that bytes save nothing for from the list. */
 void keep_worth(struct plan *p, struct module *m);
 /* Made by a product for one reader alone, which adds it before it is rounded. */

@@ -36,7 +36,7 @@ static void print_text(const struct plan *p, const struct metric *k, const bool 
 			printf(" %10.4g", l->harm);
 		printf(" %8.3g\n", l->microseconds);
 	}
-	if (k->command)
+	if (k->command && !isnan(k->after))
 		printf("metric: %.6g in float, %.6g quantised; it was run %d times\n", k->before, k->after, k->runs);
 }
 
