@@ -30,6 +30,7 @@ enum body_use node_body_use(const struct node *n)
 {
 	switch (n->op) {
 	case OP_Fused:
+	case OP_Foreign:
 	case OP_PartitionedCall: return BODY_CALL;
 	case OP_If: return BODY_IF;
 	case OP_Case: return BODY_CASE;

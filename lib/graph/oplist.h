@@ -241,6 +241,8 @@ enum { CANONICAL_OPSET = 28 };
  * larger. open: the number of rows where there is none. names: of the sizes, for messages. counts: how often each row is expected.
  * Layout: the operand in another layout. Demand: its first operand; an error, which says why, unless all of the
  * second are true. Trees: scores [N, targets] of rows [N, F] by decision trees; lib/native/trees.c says how they are written.
+ * Foreign: the operator `optype` of another domain, whole as the file has it; its own attributes are called attr:NAME; operands and results that are not
+ * given leave gaps in the positions `operands` and `results`. graph(x...) is what it computes, in operators that are here.
  * ZipMap: that of ai.onnx.ml.
  * Coupling: probabilities [N, classes] of those [N, classes * (classes - 1) / 2] that the first of a pair i < j is right if one of both is. */
 #define HONE_OPS(X) \
@@ -251,6 +253,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Layout, 1, 1, 1, 1, PURE | MOVE, "layout:s") \
 	X(Demand, 2, 2, 1, 1, PURE, "!why:s") \
 	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \
+	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \
 	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM !targets:i") \
 	X(ZipMap, 1, 1, 1, 1, PURE, "classlabels_int64s:I classlabels_strings:S")
 /* clang-format on */

@@ -548,6 +548,7 @@ void onnx_export(struct module *m, const char *path, const struct onnx_export_op
 	Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
 	if (o->opset && (o->opset < OPSET_OLDEST || o->opset > CANONICAL_OPSET))
 		die(EX_BADUSE, "--opset %d: from %d to %d", o->opset, OPSET_OLDEST, CANONICAL_OPSET);
+	export_foreign(m);
 	export_fitted(m);
 	if (!typed(m))
 		infer_module(m, NULL);

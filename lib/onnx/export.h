@@ -66,6 +66,9 @@ Onnx__GraphProto *export_body(struct exporter *x, graph_id g, uint32_t formal, c
 /* fitted.c: makes explicit what a Case does to operands that its branches do not take as they are. */
 void export_fitted(struct module *m);
 
+/* foreign.c: each Foreign becomes the operator that it stands for. */
+void export_foreign(struct module *m);
+
 /* expand.c: hone's own operators in ONNX's words. false: n is none of them. */
 bool export_own(struct exporter *x, struct node_list *to, node_id n);
 void export_trees(struct exporter *x, struct node_list *to, node_id n); /* trees_export.c */

@@ -352,7 +352,7 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 		trim(n);
 	if (op != OP_OTHER)
 		convert_node(c, id);
-	else if (!contrib_expand(c, id))
+	else if (!(c->opts.keep_foreign && foreign_keep(c, id)) && !contrib_expand(c, id))
 		vec_push(&graph(m, g)->nodes, id);
 	vec_free(&extra);
 	free(in);
@@ -629,13 +629,16 @@ static bool looks_like_onnx(const char *path)
 	return yes;
 }
 
-struct module *module_read_any(const char *path)
+static struct module *read_file(const char *path, bool whole)
 {
 	if (onnx_is_path(path) || looks_like_onnx(path))
-		return onnx_import(path, &(struct onnx_import_opts){.no_store = true});
+		return onnx_import(path, &(struct onnx_import_opts){.no_store = true, .keep_foreign = whole});
 	struct stream_reader *r = stream_open(path);
 	struct module *m = stream_read_only(r);
 	stream_close(r);
 	module_verify_or_die(m);
 	return m;
 }
+
+struct module *module_read_any(const char *path) { return read_file(path, false); }
+struct module *module_read_whole(const char *path) { return read_file(path, true); }

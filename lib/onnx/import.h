@@ -99,6 +99,10 @@ bool scope_defined_here(struct importer *c, sym name, val_id *v);
  * die. */
 val_id scope_lookup(struct importer *c, sym name);
 
+/* foreign.c: node id, an operator of another domain that is in no order of nodes yet, as a Foreign, put there. false: not one that stays
+ * whole, or what it computes is not known. */
+bool foreign_keep(struct importer *c, node_id id);
+
 /* contrib.c: node id, which is in no order of nodes yet, in ONNX's operators, put there. false: it is not known. */
 bool contrib_expand(struct importer *c, node_id id);
 

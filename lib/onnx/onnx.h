@@ -7,6 +7,7 @@ struct onnx_import_opts {
 	bool overridable_const; /* IR < 4: weights listed as inputs are constants all the same */
 	bool copy;              /* copy weights into the blob store instead of referring to the file */
 	bool no_maps;           /* a ZipMap is left out: scores stay a tensor */
+	bool keep_foreign;      /* operators of other domains stay whole (Foreign) */
 	bool no_store;          /* do not touch the blob store: data stays mapped (tools that only look) */
 };
 /* path "-": standard input (weights are then copied). Converted to the canonical opset, bodies
@@ -33,4 +34,6 @@ bool onnx_is_path(const char *path);
 /* A module from FILE: .onnx is imported (not stored), anything else is a graph stream of one
  * module. It has passed the checker. */
 struct module *module_read_any(const char *path);
+/* The same, but operators of other domains stay whole: for who shows or writes a model and does not run it. */
+struct module *module_read_whole(const char *path);
 #endif

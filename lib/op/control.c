@@ -342,6 +342,11 @@ static const char *shape_map(struct infer *I)
 }
 
 const struct op ops_control[] = {
-	{OP_Fused, shape_call, eval_call},    {OP_PartitionedCall, shape_call, eval_call}, {OP_If, shape_branch, eval_branch},
-	{OP_Case, shape_branch, eval_branch}, {OP_MapIndex, shape_map, eval_native},       {0},
+	{OP_Fused, shape_call, eval_call},
+	{OP_Foreign, shape_call, eval_call},
+	{OP_PartitionedCall, shape_call, eval_call},
+	{OP_If, shape_branch, eval_branch},
+	{OP_Case, shape_branch, eval_branch},
+	{OP_MapIndex, shape_map, eval_native},
+	{0},
 };

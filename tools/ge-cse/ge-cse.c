@@ -40,6 +40,9 @@ static uint64_t attr_hash(const struct attr *a, uint64_t h)
 	}
 }
 
+/* The graph of a Foreign says what its other attributes say. */
+static bool follows(const struct node *n, const struct attr *a) { return n->op == OP_Foreign && a->kind == ATTR_GRAPH; }
+
 /* Operands that may change places are hashed without their order. */
 static uint64_t node_hash(const struct cse *c, const struct node *n)
 {
@@ -55,7 +58,8 @@ static uint64_t node_hash(const struct cse *c, const struct node *n)
 	}
 	h = hash64(&sum, sizeof sum, h);
 	for (uint32_t i = 0; i < n->nattr; i++)
-		h = attr_hash(&n->attr[i], h);
+		if (!follows(n, &n->attr[i]))
+			h = attr_hash(&n->attr[i], h);
 	return h;
 }
 
@@ -113,7 +117,7 @@ static bool same(const struct cse *c, const struct node *a, const struct node *b
 	if (!same_operands(c, a, b) || !same_results(m, a, b))
 		return false;
 	for (uint32_t i = 0; i < a->nattr; i++)
-		if (!attr_equal(m, &a->attr[i], &b->attr[i]))
+		if (!(follows(a, &a->attr[i]) && follows(b, &b->attr[i])) && !attr_equal(m, &a->attr[i], &b->attr[i]))
 			return false;
 	return true;
 }

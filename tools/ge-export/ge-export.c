@@ -27,7 +27,7 @@ static error_t option(int key, char *arg)
 
 static int run(const struct tool *t, struct tool_args *a)
 {
-	struct module *m = module_read_any(a->nfile ? a->file[0] : NULL);
+	struct module *m = module_read_whole(a->nfile ? a->file[0] : NULL);
 	onnx_export(m, a->out, &opts);
 	module_free(m);
 	return EX_GOOD;

@@ -3,13 +3,14 @@
 #include "graph/stream.h"
 #include "onnx/onnx.h"
 
-enum { OPT_COPY = 0x100, OPT_CONST_INPUTS, OPT_NO_MAPS };
+enum { OPT_COPY = 0x100, OPT_CONST_INPUTS, OPT_NO_MAPS, OPT_KEEP_FOREIGN };
 
 static struct onnx_import_opts opts;
 
 static const struct argp_option options[] = {
 	{"copy", OPT_COPY, NULL, 0, "copy weights into the blob store instead of referring to the file", -1},
 	{"const-inputs", OPT_CONST_INPUTS, NULL, 0, "inputs with a default (weights of files before IR 4) are constants", 0},
+	{"keep-foreign", OPT_KEEP_FOREIGN, NULL, 0, "operators of other domains stay whole, for ge-export", 0},
 	{"no-maps", OPT_NO_MAPS, NULL, 0, "leave every ZipMap out: scores stay a tensor", 0},
 	{0},
 };
@@ -19,6 +20,7 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case OPT_COPY: opts.copy = true; return 0;
 	case OPT_CONST_INPUTS: opts.overridable_const = true; return 0;
+	case OPT_KEEP_FOREIGN: opts.keep_foreign = true; return 0;
 	case OPT_NO_MAPS: opts.no_maps = true; return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

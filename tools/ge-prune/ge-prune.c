@@ -104,7 +104,8 @@ static void enliven(struct prune *p, node_id id)
 {
 	const struct node *n = node(p->m, id);
 	graph_id b = node_body(n, 0);
-	struct passing passing = b ? node_passing(n) : (struct passing){0, false};
+	bool shrinks = b && n->op != OP_Foreign; /* an operator of a file keeps its operands and results */
+	struct passing passing = shrinks ? node_passing(n) : (struct passing){0, false};
 	p->live_node[id] = true;
 	for (uint32_t i = 0; i + passing.operands < n->nin; i++)
 		need(p, n->in[i]);

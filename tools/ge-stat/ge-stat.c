@@ -30,7 +30,10 @@ struct stat {
 	uint64_t unsized; /* nodes with a result of unknown size: what flops and result_bytes leave out */
 };
 
-static const char *optype(const struct node *n) { return n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op); }
+static const char *optype(const struct node *n)
+{
+	return n->op == OP_OTHER ? sym_str(n->optype) : n->op == OP_Foreign ? attr_s(n, "optype") : op_name(n->op);
+}
 
 static int by_name(const void *x, const void *y)
 {
@@ -57,6 +60,14 @@ static void count_constant(struct stat *s, bool *seen, val_id v)
 	s->constant_bytes += (double)x->tensor->nbytes;
 }
 
+static void count_flops(struct stat *s, struct op_row_stat *r, const struct node *n, double times)
+{
+	double flops = times * node_flops(s->m, n);
+
+	r->flops += flops;
+	s->flops += flops;
+}
+
 /* times: how often the graph is applied, as far as that is fixed (both branches of a choice count). */
 static void count_node(struct stat *s, bool *seen, const struct node *n, double times)
 {
@@ -74,11 +85,8 @@ static void count_node(struct stat *s, bool *seen, const struct node *n, double 
 			s->result_bytes += times * (double)count * (double)dtype_size(t->dtype);
 	}
 	s->unsized += !sized;
-	if (!node_body(n, 0)) {
-		double flops = times * node_flops(s->m, n);
-		r->flops += flops;
-		s->flops += flops;
-	}
+	if (!node_body(n, 0))
+		count_flops(s, r, n, times);
 }
 
 static void count_module(struct stat *s)
@@ -87,19 +95,26 @@ static void count_module(struct stat *s)
 	struct graph_list order = {0};
 	bool *seen = xcalloc(m->values.n, sizeof *seen);
 	double *times = xcalloc(m->graphs.n, sizeof *times);
+	const char **part_of = xcalloc(m->graphs.n, sizeof *part_of); /* graph: the operator of another domain that it is the meaning of */
 	module_graph_order(m, &order);
-	s->graphs = order.n;
 	times[m->main] = 1;
 	for (size_t k = order.n; k-- > 0;) { /* callers before callees */
 		const struct graph *g = graph(m, order.a[k]);
+		const char *whole = part_of[order.a[k]];
 		for (size_t i = 0; i < g->nodes.n; i++) {
 			const struct node *n = node(m, g->nodes.a[i]);
 			graph_id b;
-			for (uint32_t j = 0; (b = node_body(n, j)); j++)
+			for (uint32_t j = 0; (b = node_body(n, j)); j++) {
 				times[b] += times[order.a[k]];
-			count_node(s, seen, n, times[order.a[k]]);
+				part_of[b] = whole || n->op != OP_Foreign ? whole : optype(n);
+			}
+			if (!whole)
+				count_node(s, seen, n, times[order.a[k]]);
+			else if (!node_body(n, 0))
+				count_flops(s, row(s, whole), n, times[order.a[k]]);
 		}
-		for (size_t i = 0; i < g->out.n; i++)
+		s->graphs += !whole;
+		for (size_t i = 0; i < g->out.n && !whole; i++)
 			count_constant(s, seen, g->out.a[i]);
 	}
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
@@ -108,6 +123,7 @@ static void count_module(struct stat *s)
 	vec_free(&order);
 	free(seen);
 	free(times);
+	free(part_of);
 }
 
 /* The digest is of the module as it came; shapes are inferred for the counting only. */
@@ -387,8 +403,8 @@ static void print_one(struct module *m, const char *file, bool json)
 static int run(const struct tool *t, struct tool_args *a)
 {
 	if (a->nfile == 2 && !digest_only && !a->json) {
-		struct stat x = stat_module(module_read_any(a->file[0]), a->file[0]);
-		struct stat y = stat_module(module_read_any(a->file[1]), a->file[1]);
+		struct stat x = stat_module(module_read_whole(a->file[0]), a->file[0]);
+		struct stat y = stat_module(module_read_whole(a->file[1]), a->file[1]);
 		compare(&x, &y);
 		stat_release(&x);
 		stat_release(&y);
@@ -397,7 +413,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	for (int i = 0; i < (a->nfile ? a->nfile : 1); i++) {
 		const char *path = a->nfile ? a->file[i] : NULL;
 		if (path && onnx_is_path(path)) {
-			print_one(module_read_any(path), path, a->json);
+			print_one(module_read_whole(path), path, a->json);
 			continue;
 		}
 		struct stream_reader *r = stream_open(path);

@@ -102,7 +102,7 @@ choose_bytes() { # OPTION...
 quantize() { # OPTION...
 	HONE_BLOBS=$work/blobs
 	export HONE_BLOBS
-	stage import ge-import $const_inputs
+	stage import ge-import --keep-foreign $const_inputs
 	shape "$@"
 	simplify_passes
 	before_bytes=$(model_bytes) calibrated='' samples=''

@@ -78,7 +78,7 @@ simplify() { # OPTION...
 	leave="--skip=swish --skip=global-pool" # an operator that few runtimes have; one node more, for kernels
 	HONE_BLOBS=$work/blobs
 	export HONE_BLOBS
-	stage import ge-import $const_inputs
+	stage import ge-import --keep-foreign $const_inputs
 	shape "$@"
 	shaped=$last before_bytes=$(model_bytes)
 	simplify_passes
