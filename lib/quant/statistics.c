@@ -231,6 +231,20 @@ void statistics_free(struct statistics *s)
 
 /* ---- merging ---- */
 
+void statistics_see(struct statistics *s, struct tensor *const *in, size_t n)
+{
+	struct digest_state *d = digest_new();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct tensor *t = in[i];
+		int64_t head[] = {t->dtype, t->rank, (int64_t)t->nbytes};
+		digest_add(d, head, sizeof head);
+		digest_add(d, t->dims, sizeof *t->dims * (size_t)t->rank);
+		digest_add(d, t->data, t->data ? t->nbytes : 0);
+	}
+	seen_add(&s->seen, digest_end(d));
+}
+
 static bool add_count(uint64_t *to, uint64_t n) { return !__builtin_add_overflow(*to, n, to) && *to <= INT64_MAX; }
 
 static bool merge_value(struct value_stat *v, const struct value_stat *from)
@@ -255,6 +269,15 @@ static bool merge_value(struct value_stat *v, const struct value_stat *from)
 	return good;
 }
 
+static void warn_of_seen(const struct statistics *s, const struct statistics *from, const char *path)
+{
+	uint32_t of, before = seen_before(&s->seen, &from->seen, &of);
+
+	if (before)
+		warn("%s: %u of %u samples that were compared are counted already; they count twice now. Is a file merged twice?", path,
+		     before, of);
+}
+
 void statistics_merge(struct statistics *s, const struct statistics *from, const char *path)
 {
 	bool same = digest_eq(s->model, from->model) && s->values.n == from->values.n;
@@ -266,6 +289,8 @@ void statistics_merge(struct statistics *s, const struct statistics *from, const
 		die(EX_BADDATA, "%s: statistics of another model than those before", path);
 	if (s->by_library != from->by_library || !digest_eq(s->library, from->library))
 		die(EX_BADDATA, "%s: another library or evaluator computed it than those before", path);
+	warn_of_seen(s, from, path);
+	seen_merge(&s->seen, &from->seen);
 	bool good = add_count(&s->samples, from->samples);
 	for (size_t i = 0; i < s->values.n; i++)
 		good &= merge_value(s->values.a[i], from->values.a[i]);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include "graph/module.h"
 #include "quant/exact.h"
+#include "quant/seen.h"
 
 enum { STAT_BINS = 4096, STAT_CHANNELS_MAX = 1 << 16 };
 
@@ -31,6 +32,7 @@ struct statistics {
 	bool by_library;       /* a library computed the values; else the evaluator */
 	struct digest library; /* which one */
 	uint64_t samples;
+	struct seen seen; /* some of their digests */
 	VEC(struct value_stat *) values;
 };
 
@@ -42,13 +44,16 @@ void value_stat_add(struct value_stat *v, const struct tensor *t);
 /* Numbers of the first and the last bin that can hold elements; bin 0 is among them. */
 void value_stat_bins(const struct value_stat *v, int64_t *first, int64_t *last);
 static inline uint64_t value_stat_bin(const struct value_stat *v, int64_t i) { return v->bins[(uint64_t)i % STAT_BINS]; }
-/* Adds what another run of the same model counted. path: the file of `from`, for messages. Another model: die(65). */
+/* Notes which sample is counted: n tensors, one for each input. Samples that a library computes are the same as the evaluator's. */
+void statistics_see(struct statistics *s, struct tensor *const *in, size_t n);
+/* Adds what another run of the same model counted. path: the file of `from`, for messages. Another model: die(65).
+ * Samples that were counted before: a warning. */
 void statistics_merge(struct statistics *s, const struct statistics *from, const char *path);
 /* The row of a value, NULL: none. */
 const struct value_stat *statistics_find(const struct statistics *s, const char *name);
 
 void statistics_write(const struct statistics *s, FILE *f);
-/* Bad text: die(65) with file and line. */
+/* Bad text, or text that was altered: die(65) with file and line. Files of version 1 have no digest of their bytes: a warning. */
 void statistics_read(struct statistics *s, const char *path);
 void statistics_free(struct statistics *s);
 /* Why no run can have counted v; NULL: one can. For readers. */

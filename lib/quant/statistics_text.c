@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/msg.h"
 #include "common/outfile.h"
+#include "common/textfile.h"
 #include "quant/statistics.h"
 
 /* ---- out ---- */
@@ -74,19 +75,37 @@ static void write_value(FILE *f, const struct value_stat *v)
 	write_bins(f, v);
 }
 
-void statistics_write(const struct statistics *s, FILE *f)
+static void write_rows(const struct statistics *s, FILE *f)
 {
 	char hex[33];
 
 	digest_hex(s->model, hex);
-	fprintf(f, "hone-statistics 1\nmodel %s\n", hex);
+	fprintf(f, "hone-statistics 2\nmodel %s\n", hex);
 	digest_hex(s->library, hex);
 	if (s->by_library)
 		fprintf(f, "library %s\n", hex);
-	fprintf(f, "samples %" PRIu64 "\n", s->samples);
+	fprintf(f, "samples %" PRIu64 "\nseen %" PRIu32 "\n", s->samples, s->seen.n);
+	for (uint32_t i = 0; i < s->seen.n; i++) {
+		digest_hex(s->seen.least[i], hex);
+		fprintf(f, "%s\n", hex);
+	}
 	for (size_t i = 0; i < s->values.n; i++)
 		write_value(f, s->values.a[i]);
-	fprintf(f, "end %zu\n", s->values.n);
+	fprintf(f, "end %zu ", s->values.n);
+}
+
+void statistics_write(const struct statistics *s, FILE *f)
+{
+	char *text, hex[33];
+	size_t n;
+	FILE *memory = textfile_open(&text, &n);
+
+	write_rows(s, memory);
+	textfile_close(memory);
+	digest_hex(digest_bytes(text, n), hex);
+	fwrite(text, 1, n, f);
+	fprintf(f, "%s\n", hex);
+	free(text);
 }
 
 /* ---- in ---- */
@@ -94,7 +113,7 @@ void statistics_write(const struct statistics *s, FILE *f)
 struct text_in {
 	const char *path;
 	const unsigned char *p, *end;
-	int line;
+	int line, version;
 	struct arena *arena;
 };
 
@@ -295,13 +314,47 @@ static struct digest digest(struct text_in *t)
 	return d;
 }
 
+static void read_seen(struct text_in *t, struct seen *s)
+{
+	want(t, "seen ");
+	uint64_t n = natural(t);
+	want_end_of_line(t);
+	if (n > SEEN_MOST)
+		bad(t, "so many digests of samples are not kept");
+	for (; s->n < n; s->n++) {
+		s->least[s->n] = digest(t);
+		if (s->n && digest_cmp(s->least[s->n - 1], s->least[s->n]) >= 0)
+			bad(t, "digests of samples are not in order");
+	}
+}
+
+static void read_end(struct text_in *t, const struct statistics *s, const unsigned char *begin)
+{
+	want(t, "end ");
+	if (natural(t) != s->values.n)
+		bad(t, "values are missing");
+	if (t->version > 1) {
+		want(t, " ");
+		struct digest here = digest_bytes(begin, (size_t)(t->p - begin));
+		if (!digest_eq(digest(t), here))
+			bad(t, "bytes were altered: they have another digest than the last line says");
+	} else {
+		want_end_of_line(t);
+		warn("%s: statistics of version 1, in which altered bytes are not found; ge-calibrate writes version 2", t->path);
+	}
+	if (t->p != t->end)
+		bad(t, "something follows the end");
+}
+
 void statistics_read(struct statistics *s, const char *path)
 {
 	struct mapped m;
 
 	mapped_open(&m, path);
-	struct text_in t = {path, m.p, m.p + m.n, 1, &s->arena};
-	if (!take(&t, "hone-statistics 1\n"))
+	struct text_in t = {path, m.p, m.p + m.n, 1, 2, &s->arena};
+	if (take(&t, "hone-statistics 1\n"))
+		t.version = 1;
+	else if (!take(&t, "hone-statistics 2\n"))
 		bad(&t, "not statistics of ge-calibrate, or of another version");
 	t.line++;
 	want(&t, "model ");
@@ -311,13 +364,10 @@ void statistics_read(struct statistics *s, const char *path)
 	want(&t, "samples ");
 	s->samples = natural(&t);
 	want_end_of_line(&t);
+	if (t.version > 1)
+		read_seen(&t, &s->seen);
 	while (take(&t, "value "))
 		vec_push(&s->values, read_value(&t));
-	want(&t, "end ");
-	if (natural(&t) != s->values.n)
-		bad(&t, "values are missing");
-	want_end_of_line(&t);
-	if (t.p != t.end)
-		bad(&t, "something follows the end");
+	read_end(&t, s, m.p);
 	mapped_close(&m);
 }

@@ -61,6 +61,7 @@ static void count_sample(struct statistics *s, const float *x)
 	int64_t dims[] = {1, CHANNELS, WIDTH / CHANNELS, 1};
 	struct tensor t = {.dtype = DT_F32, .rank = 4, .dims = dims, .nbytes = WIDTH * 4, .data = x};
 
+	statistics_see(s, (struct tensor *[]){&t}, 1);
 	value_stat_add(s->values.a[0], &t);
 	s->samples++;
 }

@@ -2,6 +2,7 @@
 . "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx images=$top/examples/digits/images.npy
 rc() { "$@" >out 2>err; echo $?; }
+rows() { sed -n '/^value/,$p' "$1"; }
 npy() { # SHAPE: the header of an array of floats
 	printf '\223NUMPY\001\000\166\000'
 	printf "%-117s\n" "{'descr': '<f4', 'fortran_order': False, 'shape': ($1), }"
@@ -9,7 +10,7 @@ npy() { # SHAPE: the header of an array of floats
 { npy "24, 1, 8, 8"; tail -c +129 "$images" | head -c $((24 * 256)); } >few.npy
 is "$(rc ge-calibrate "$model" few.npy -o all.stats) $(sed -n 3p all.stats)" "0 samples 24" "24 samples"
 is "$(sed -n 2p all.stats)" "model $(ge-stat --digest "$model")" "the model's digest"
-is "$(sed -n '4,6p' all.stats | tr '\n' ' ')" "value image elements 1536 0 0 range 0x0p+0 0x1p+0 " "the input's row"
+is "$(rows all.stats | sed 3q | tr '\n' ' ')" "value image elements 1536 0 0 range 0x0p+0 0x1p+0 " "the input's row"
 
 for n in 2 3 7; do
 	for k in $(seq "$n"); do ge-calibrate --shard "$k/$n" "$model" few.npy -o "shard$k"; done
@@ -19,7 +20,7 @@ mkdir dir # the same, a file a sample
 for i in $(seq 0 23); do { npy "1, 1, 8, 8"; tail -c +$((129 + i * 256)) "$images" | head -c 256; } >dir/$i.npy; done
 is "$(ge-calibrate "$model" dir | cmp - all.stats && echo same)" same "a directory: the same bytes"
 head -c 128 /dev/zero >raw
-is "$(rc ge-calibrate --range -1:1 "$model" raw -o raw.stats) $(sed -n '3p;6p' raw.stats | tr '\n' ' ')" "0 samples 2 range -0x1p+0 -0x1p+0 " "bytes"
+is "$(rc ge-calibrate --range -1:1 "$model" raw -o raw.stats) $({ sed -n 3p raw.stats; rows raw.stats | sed -n 3p; } | tr '\n' ' ')" "0 samples 2 range -0x1p+0 -0x1p+0 " "bytes"
 is "$(rc ge-calibrate --shape image:4x1x8x8 "$model" few.npy) $(sed -n 3p out)" "0 samples 6" "four at a time"
 
 # The same by a library of all values.
@@ -70,7 +71,7 @@ for t in bf16 u16; do
 done
 bytes '<V2' '\200\077\000\100\000\000\100\300' >v2.npy
 bytes '|V1' '\001\002\003\004' >v1.npy
-is "$(rc ge-calibrate bf16.g v2.npy) $(sed -n '4,6p' out | tr '\n' ' ')" "0 value x elements 4 0 0 range -0x1.8p+1 0x1p+1 " "bytes of ml_dtypes are read as the input's type"
+is "$(rc ge-calibrate bf16.g v2.npy) $(rows out | sed 3q | tr '\n' ' ')" "0 value x elements 4 0 0 range -0x1.8p+1 0x1p+1 " "bytes of ml_dtypes are read as the input's type"
 fails 65 "a type that the file does not say" ge-calibrate u16.g v2.npy
 is "$(sed 's/.*: //' err)" "holds elements of 2 bytes whose type it does not say, input x is u16" "and why"
 fails 65 "elements of another size" ge-calibrate bf16.g v1.npy
@@ -80,14 +81,27 @@ fails 66 "a missing file" ge-calibrate "$model" missing.npy
 fails 64 "a bad range" ge-calibrate --range 1 "$model" raw
 fails 64 "a bad shard" ge-calibrate --shard 3/2 "$model" few.npy
 head -c 20000 all.stats >cut.stats
-sed 's/^model ./model 0/' all.stats >other.stats
+ge-dump "$model" | sed '/^const .*f32\[10\]/s/\[[-0-9.]*,/[7,/' | ge-load -o other.g
+ge-calibrate other.g few.npy -o other.stats
 fails 65 "cut statistics" ge-calibrate merge cut.stats
 fails 65 "statistics of two models" ge-calibrate merge all.stats other.stats
-sed '5s/1536/1537/' all.stats >odd.stats
+sed 's/^elements 1536/elements 1537/' all.stats >odd.stats
 fails 65 "counts that do not add up" ge-calibrate merge odd.stats
 fails 65 "no statistics" ge-calibrate merge few.npy
+# Any byte: what is altered is no statistics, or not those that were written.
+size=$(wc -c <all.stats)
+for at in 0 16 20 60 90 120 $((size / 2)) $((size - 60)) $((size - 40)) $((size - 2)); do
+	{ head -c "$at" all.stats; tail -c +$((at + 1)) all.stats | head -c 1 | tr '0-9a-z\n .' '1-90b-za .\n'; tail -c +$((at + 2)) all.stats; } >odd.stats
+	cmp -s odd.stats all.stats || [ "$(rc ge-calibrate merge odd.stats) $(wc -l <err)" = "65 1" ] || echo "$at: $(cat err)"
+done >altered
+nothing "altered bytes: 65, one line" "$(cat altered)"
+{ echo hone-statistics 1; sed '1d; /^seen/,/^value/{ /^value/!d; }; s/^\(end [0-9]*\) .*/\1/' all.stats; } >old.stats
+is "$(rc ge-calibrate merge old.stats -o new.stats) $(grep -c 'version 1' err) $(wc -l <err) $(rows new.stats | sed '$d' | cksum)" "0 1 1 $(rows all.stats | sed '$d' | cksum)" \
+	"version 1 is read, with a word"
+is "$(rc ge-calibrate merge shard1 shard2 shard1 -o twice.stats) $(wc -l <err) $(grep -c 'shard1: 4 of 4 samples.*merged twice' err)" "0 1 1" "a shard merged twice: it says so"
+ge-calibrate merge shard1 shard2 -o part.stats
+is "$(rc ge-calibrate merge part.stats shard3 shard2 -o twice.stats) $(wc -l <err) $(grep -c 'shard2: 4 of 4 samples' err)" "0 1 1" "and where one was part of another file"
 fails 65 "statistics of a library and of the evaluator" ge-calibrate merge lib.stats all.stats
-ge-dump "$model" | sed '/^const .*f32\[10\]/s/\[[-0-9.]*,/[7,/' | ge-load -o other.g
 fails 65 "a library of other weights" ge-calibrate --library counting.so other.g few.npy
 fails 65 "no library" ge-calibrate --library few.npy "$model" few.npy
 fails 69 "time is over" ge-calibrate --seconds 1e-9 "$model" few.npy

@@ -116,6 +116,7 @@ static void run_samples(struct module *m, struct statistics *s, struct samples *
 		}
 		if (seconds > 0 && now_seconds() - begin > seconds)
 			die(EX_NOTAVAIL, "%g seconds are over after %llu samples", seconds, (unsigned long long)samples_total(from) - 1);
+		statistics_see(s, in, g->in.n);
 		run_one(m, e, row, in, &a);
 		arena_release(&a);
 		snprintf(text, sizeof text, "%llu samples", (unsigned long long)samples_total(from));
