@@ -223,7 +223,7 @@ $(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c
 	$(CC) $(ALLCFLAGS) -I. -MMD -MP -c -o $@ $<
 build/tests/fuzz/model.o: | build/gen/onnx.pb-c.h
 build/check/unfit build/check/order build/check/gears: $(CHAINO)
-build/check/unfit: LDFLAGS += -Wl,--wrap=bug_at
+build/check/unfit build/check/unfit_sizes: LDFLAGS += -Wl,--wrap=bug_at
 build/fuzzed/passes build/fuzzed/model build/fuzzed/alias build/fuzzed/gears: $(CHAINO)
 $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--wrap=bug_at
 

@@ -174,7 +174,7 @@ static const char *loops_of(struct eval *e, const struct einsum *s, struct loops
 	for (int t = 0; t < s->terms; t++)
 		for (int k = 0; k < s->rank[t]; k++) {
 			int64_t *x = &extent[s->axis[t][k]], d = e->in[t]->dims[k];
-			if (*x > 1 && d > 1 && *x != d)
+			if (*x >= 0 && *x != 1 && d != 1 && *x != d)
 				return "an operand has another extent than those before";
 			*x = *x == -1 || *x == 1 ? d : d == 1 ? *x : d;
 		}

@@ -7,6 +7,7 @@
 #include "common/msg.h"
 #include "common/option.h"
 #include "graph/pass.h"
+#include "op/run_rule.h"
 #include "op/strings.h"
 
 /* What the runs of this thread hold: a list, so that it can be freed when a run ends in a trap. */
@@ -56,6 +57,7 @@ void eval_abandon(void)
 {
 	now.m = NULL;
 	arena_beyond = NULL;
+	run_rules_end();
 	while (held)
 		let_go(held);
 }
@@ -72,6 +74,7 @@ struct run {
 	const struct eval_hooks *hooks;
 	struct slot *slot; /* by value; graphs do not share values and no body runs inside itself */
 	int depth;
+	bool rules; /* shape rules are asked about the operands of each node */
 };
 
 /* A tensor without storage. */
@@ -230,6 +233,7 @@ static void leave(bool first)
 		return;
 	now.m = NULL;
 	arena_beyond = NULL;
+	run_rules_end();
 }
 
 /* ---- one node ---- */
@@ -242,7 +246,7 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 	const struct op *row = op_row(n->op);
 	struct eval e = {.m = r->m, .n = n, .in = in, .out = out, .arena = a, .room = room, .body = run_body, .arg = r};
 	struct held *tmp;
-	const char *why;
+	const char *why = NULL;
 	node_id outer = now.id;
 
 	if (!row || !row->eval)
@@ -250,7 +254,10 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 	now.id = id;
 	tmp = hold();
 	e.tmp = &tmp->arena;
-	why = texts_coded(&e) ? eval_coded(&e, row->eval) : row->eval(&e);
+	if (r->rules)
+		why = run_rule(r->m, id, in, e.tmp);
+	if (!why)
+		why = texts_coded(&e) ? eval_coded(&e, row->eval) : row->eval(&e);
 	if (why)
 		why = arena_str(a, why);
 	let_go(tmp);
@@ -258,9 +265,10 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 	return why;
 }
 
-const char *eval_node_into(struct module *m, node_id n, struct tensor **in, struct tensor **out, const struct room *room, struct arena *a)
+static const char *eval_one(struct module *m, node_id n, struct tensor **in, struct tensor **out, const struct room *room, struct arena *a,
+			    bool rules)
 {
-	struct run r = {.m = m};
+	struct run r = {.m = m, .rules = rules};
 	bool first = enter(m, n);
 	struct held *own = hold();
 	const char *why;
@@ -273,9 +281,14 @@ const char *eval_node_into(struct module *m, node_id n, struct tensor **in, stru
 	return why;
 }
 
+const char *eval_node_into(struct module *m, node_id n, struct tensor **in, struct tensor **out, const struct room *room, struct arena *a)
+{
+	return eval_one(m, n, in, out, room, a, true);
+}
+
 const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out, struct arena *a)
 {
-	return eval_node_into(m, n, in, out, NULL, a);
+	return eval_one(m, n, in, out, NULL, a, false);
 }
 
 /* ---- a graph ---- */
@@ -414,6 +427,7 @@ static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor *
 		die_at(EX_NOTAVAIL, r->m, now.id,
 		       arena_printf(&hold()->arena, "bodies have run %llu times, the limit of a run: a loop without end? %s allows more",
 				    (unsigned long long)eval_bodies_max, more_bodies));
+	r->rules = true;
 	run_graph(r, g, in, out, op_is(e->n->op, OP_CALL) ? e->room : NULL, e->arena);
 	return NULL;
 }
@@ -422,7 +436,7 @@ void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor 
 {
 	bool first = enter(m, 0);
 	struct held *own = hold();
-	struct run r = {.m = m, .hooks = h, .slot = ARENA_ARRAY(&own->arena, struct slot, m->values.n)};
+	struct run r = {.m = m, .hooks = h, .rules = true, .slot = ARENA_ARRAY(&own->arena, struct slot, m->values.n)};
 
 	run_graph(&r, g, in, out, NULL, a);
 	let_go(own);

@@ -31,7 +31,6 @@ struct state {
 	VEC(graph_id) forgotten; /* graphs that are never applied, outer ones first */
 };
 
-#define ELEMENTS_MAX 0x1p56         /* elements of a tensor, at most: their bytes can still be counted */
 enum { KNOWN_FLOPS_MAX = 1 << 20 }; /* elements are few, but a window or an equation may be large */
 
 static void infer_graph(struct state *S, graph_id g);
@@ -415,22 +414,13 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	return NULL;
 }
 
-/* Dies if extents are so large that sums and products of them, which come later, would overflow. */
+/* Dies if a type cannot be. */
 static void check_possible(struct module *m, node_id id, const char *what, uint32_t i, const struct type *t)
 {
-	int64_t c;
-	double count = 1;
+	const char *why = type_impossible(m, what, i, t);
 
-	if (t->rank > RANK_MAX)
-		graph_die(m, id, "%s %u has rank %d, at most %d is supported", what, i, t->rank, RANK_MAX);
-	for (int k = 0; k < t->rank; k++) {
-		bool known = poly_is_const(m->dims, t->dims[k], &c);
-		if (known && (c < 0 || (double)c > ELEMENTS_MAX))
-			graph_die(m, id, "%s %u has extent %lld at axis %d", what, i, (long long)c, k);
-		count *= known ? (double)c : 0;
-	}
-	if (count > ELEMENTS_MAX)
-		graph_die(m, id, "%s %u has %.0f elements, at most %.0f are supported", what, i, count, ELEMENTS_MAX);
+	if (why)
+		graph_die(m, id, "%s", why);
 }
 
 /* A reason, with the names of constant operands: their types are not the fault of the node. */

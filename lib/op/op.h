@@ -114,9 +114,10 @@ const char *bind_rest(struct module *m, int64_t size);
 /* Dies for lack of sizes: lists every input with its type, and the command to paste; exit 64. */
 noreturn void bind_missing(struct module *m, const char *command);
 
-/* Runs one node on tensors: NULL, or why not. */
+/* Runs one node on tensors that its shape rule takes: NULL, or why not. */
 const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out, struct arena *a);
-/* The same, with memory for its results that no operand overlaps. A result that is computed there has it as its data. */
+/* The same as a step of a run, whose operands the shape rule is asked about first, with memory for its results that no operand overlaps
+ * (room; may be NULL). A result that is computed there has it as its data. */
 const char *eval_node_into(struct module *m, node_id n, struct tensor **in, struct tensor **out, const struct room *room, struct arena *a);
 /* Runs graph g. Values are freed as soon as their last reader is done (large models fit). outs are in arena a.
  * each, if not NULL, is called with every computed value (per-layer dumps, calibration). */

@@ -230,7 +230,7 @@ static void run_values(struct module *m, node_id id, const struct order *o, stru
 
 	for (uint32_t i = 0; i < n->nin; i++)
 		x[i] = val(m, n->in[i])->kind == VAL_CONST ? val(m, n->in[i])->tensor : value_operand(m, n->in[i], o->value[given++], a);
-	const char *why = eval_node(m, id, x, y, a);
+	const char *why = eval_node_into(m, id, x, y, NULL, a);
 	if (why)
 		die(EX_BADDATA, "%s", why);
 	for (uint32_t k = 0; k < n->nout; k++)

@@ -432,3 +432,22 @@ bool rule_one_for_each(struct infer *I, uint32_t i, dim n)
 			return true;
 	return count == 1 || !poly_is_const(rule_polys(I), n, &each) || count == each;
 }
+
+const char *type_impossible(struct module *m, const char *what, uint32_t i, const struct type *t)
+{
+	static const double elements_max = 0x1p56; /* their bytes can still be counted */
+	struct arena *a = &m->arena;
+	int64_t c;
+	double count = 1;
+
+	if (t->rank > RANK_MAX)
+		return arena_printf(a, "%s %u has rank %d, at most %d is supported", what, i, t->rank, RANK_MAX);
+	for (int k = 0; k < t->rank; k++) {
+		bool known = poly_is_const(m->dims, t->dims[k], &c);
+		if (known && (c < 0 || (double)c > elements_max))
+			return arena_printf(a, "%s %u has extent %lld at axis %d", what, i, (long long)c, k);
+		count *= known ? (double)c : 0;
+	}
+	return count <= elements_max ? NULL
+				     : arena_printf(a, "%s %u has %.0f elements, at most %.0f are supported", what, i, count, elements_max);
+}

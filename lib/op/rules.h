@@ -40,6 +40,9 @@ bool ranks_asked(struct module *m);
 
 /* ---- Shape rules. All memory comes from the module's arena. ---- */
 
+/* Why nothing can have this type, for sums and products of its extents, which come later, would overflow; NULL: it may be. what, i: for the
+ * reason, "operand" or "result". */
+const char *type_impossible(struct module *m, const char *what, uint32_t i, const struct type *t);
 /* The reason a rule returns. */
 const char *rule_why(struct infer *I, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static inline struct polys *rule_polys(struct infer *I) { return I->m->dims; }

@@ -13,103 +13,18 @@
 #include <unistd.h>
 #include "fuzz/chain.h"
 #include "fuzz/text.h"
+#include "op/examples.h"
 #include "tap.h"
 
 const struct tool tool = {.name = "unfit"};
 
-enum { OPERANDS = 16, ATTRS = 24, WORD = 240, LONG = 4000, SECONDS = 60 };
-
-/* "Conv(f32[1,1,5,5], i64[2] = [1, 2]) {pads=[1,1]} 1" */
-struct example {
-	char op[64], type[OPERANDS][16], shape[OPERANDS][WORD], value[OPERANDS][WORD], attr[ATTRS][WORD];
-	int nin, nattr, nout;
-	char result[WORD]; /* declared type of result 0, or "" */
-};
+enum { SECONDS = 60 };
 
 static struct arena names;
 static char *now; /* the text under test, seen by the parent too */
 static long *tried, *refused_n, *apart;
 static unsigned every = 12, count;
 static bool list;
-
-static void copy(char *to, const char *s, size_t n)
-{
-	if (n >= WORD)
-		n = WORD - 1;
-	memcpy(to, s, n);
-	to[n] = 0;
-}
-
-/* Up to the separator that is in no brackets or quotes. */
-static size_t piece(const char *s, const char *ends)
-{
-	int depth = 0;
-	bool quoted = false;
-	size_t n = 0;
-
-	for (; s[n] && (depth || quoted || !strchr(ends, s[n])); n++) {
-		quoted ^= s[n] == '"';
-		depth += !quoted && s[n] == '[';
-		depth -= !quoted && s[n] == ']';
-	}
-	return n;
-}
-
-static void parse(struct example *x, const char *s)
-{
-	memset(x, 0, sizeof *x);
-	size_t n = strcspn(s, "(");
-	copy(x->op, s, n);
-	for (s += n + 1; *s != ')'; s += *s == ',' ? 2 : 0) {
-		n = piece(s, ",)");
-		size_t t = strcspn(s, "[,)");
-		const char *close = memchr(s, ']', n), *value = close ? strstr(close, " = ") : NULL;
-		copy(x->type[x->nin], s, t);
-		if (close)
-			copy(x->shape[x->nin], s + t + 1, (size_t)(close - s) - t - 1);
-		if (value && value < s + n)
-			copy(x->value[x->nin], value + 3, (size_t)(s + n - value) - 3);
-		x->nin++;
-		s += n;
-	}
-	s += 2;
-	if (*s == '{') {
-		for (s++; s[-1] != '}'; s += n + 1) {
-			n = piece(s, " }");
-			copy(x->attr[x->nattr++], s, n);
-		}
-		s++;
-	}
-	x->nout = atoi(s);
-}
-
-static void write_text(const struct example *x)
-{
-	char *p = now, *end = now + LONG;
-
-#define PUT(...) (p += snprintf(p, p < end ? (size_t)(end - p) : 0, __VA_ARGS__))
-	PUT("hone-text 1\nmodule ir=10 opset=28\n");
-	for (int i = 0; i < x->nin; i++)
-		if (*x->value[i])
-			PUT("const c%d = %s[%s] %s\n", i, x->type[i], x->shape[i], x->value[i]);
-	PUT("graph main {\n");
-	for (int i = 0; i < x->nin; i++)
-		if (*x->type[i] != '-' && !*x->value[i])
-			PUT("  input x%d: %s[%s]\n", i, x->type[i], x->shape[i]);
-	PUT("  ");
-	for (int k = 0; k < x->nout; k++)
-		PUT("%sy%d%s%s", k ? ", " : "", k, !k && *x->result ? ": " : "", k ? "" : x->result);
-	PUT(" = %s(", x->op);
-	for (int i = 0; i < x->nin; i++)
-		PUT(*x->type[i] == '-' ? "%s-" : *x->value[i] ? "%s@c%d" : "%sx%d", i ? ", " : "", i);
-	PUT(")%s", x->nattr ? " {" : "");
-	for (int i = 0; i < x->nattr; i++)
-		PUT("%s%s", i ? " " : "", x->attr[i]);
-	PUT("%s\n", x->nattr ? "}" : "");
-	for (int k = 0; k < x->nout; k++)
-		PUT("  output y%d = y%d\n", k, k);
-	PUT("}\n");
-}
 
 static struct module *make(const uint8_t *data, size_t n) { return read_text(data, n); }
 
@@ -152,7 +67,7 @@ static void try(const struct example *x)
 
 	if (!whole && (list || number % third || !all_known(x)))
 		return;
-	write_text(x);
+	example_write(x, now);
 	++*tried;
 	alarm(SECONDS);
 	bool bad = REFUSED(m = make((const uint8_t *)now, strlen(now)); module_verify_or_die(m));
@@ -166,16 +81,6 @@ static void try(const struct example *x)
 	if (!list && !bad && whole)
 		chain_all(make, (const uint8_t *)now, strlen(now));
 	alarm(0);
-}
-
-/* Splits "2,3,4"; how many. */
-static int extents(const char *s, long *d)
-{
-	int n = 0;
-
-	for (char *end; *s; s = *end ? end + 1 : end)
-		d[n++] = strtol(s, &end, 10);
-	return n;
 }
 
 /* Operand i has these extents: as an input, and, if it was a constant, as one of so many of its first element. */
@@ -352,7 +257,7 @@ static int one(const char *line, unsigned at)
 	if (!pid) {
 		struct example x;
 		count = at * 7919;
-		parse(&x, line);
+		example_parse(&x, line);
 		unsigned some = every;
 		every = 1;
 		try(&x);

@@ -1,6 +1,7 @@
 # Every operator with everything that does not fit it; and what is refused, against onnx (a python that has it: HONE_PYTHON).
 . "$top/tests/lib.sh"
 within "$top/build/check/unfit" 1
+within "$top/build/check/unfit_sizes" "${TRIALS:-1000}" "${SEED:-$(date +%j)}"
 if "${HONE_PYTHON:-python3}" -c 'import onnx.reference' 2>/dev/null; then
 	within "${HONE_PYTHON:-python3}" "$top/tests/op/unfit_onnx.py" "$top/build/check/unfit" "${EVERY:-10}"
 else
