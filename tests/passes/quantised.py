@@ -16,6 +16,7 @@ import onnxruntime as ort
 from onnx import TensorProto as T, helper as h, numpy_helper
 
 TIE = 1e-3
+SATURATES = "vnni" not in open("/proc/cpuinfo").read()  # ONNX Runtime adds pairs of products of bytes in 16 bits without that instruction
 TYPES = {np.uint8: T.UINT8, np.int8: T.INT8, np.float32: T.FLOAT}
 
 
@@ -328,7 +329,8 @@ def check(name, each, seed):
         if "NOT_IMPLEMENTED" not in str(e) and "not supported now" not in str(e):
             raise
     left = [n.op_type for n in onnx.load("b.onnx").graph.node if n.op_type in ("Conv", "MatMul", "Gemm", "QLinearConv", "QLinearMatMul")]
-    pairs = [("after the pass", after, before), ("ONNX Runtime", after, first)] + ([("exported", last, first)] if last else [])
+    pairs = [("after the pass", after, before)] + ([] if SATURATES and name == "qlinear" else [("ONNX Runtime", after, first)])
+    pairs += [("exported", last, first)] if last and not SATURATES else []
     notes = []
     for what, a, b in pairs:
         why, ties, total = compare(what, m, a, b, floats)

@@ -121,28 +121,40 @@ X
 ge-load q.txt | ge-shape -o q.g
 mixed q.g -o same.g 2>err && same_graph q.g same.g
 ok $? "a quantised model of which nothing was measured stays so"
-mixed --tasks q.g >tasks 2>err
+mixed --drop --tasks q.g >tasks 2>err
 grep -q '^MatMulInteger u8 2x4 i8 4x8c' tasks && grep -qx 'MatMul f32 2x4 4x8c' tasks && grep -q '^QuantizeLinear f32 2x4' tasks
 ok $? "its tasks"
 timed 'MatMul.f32.*4x8=10' 'MatMulInteger.*4x8=40' 'MatMul.f32=40' 'MatMulInteger=10' 'Quan=1' 'Dequan=1' <tasks
 mixed --why q.g 2>err | ge-prune | ge-dump -o mixed.txt
-[ "$(grep -c '= QuantizeLinear(' mixed.txt)" = 2 ] && grep -q 'MatMul.*: f32: 40.0 us, 10.0 us in f32' err
-ok $? "the layer that is slower in integers is put back to floats, and loses its pair"
+[ "$(grep -c '= QuantizeLinear(' mixed.txt)" = 3 ] && grep -q 'MatMul.*: f32: 40.0 us, 10.0 us in f32' err
+ok $? "the layer that is slower in integers is computed in floats, and every quantiser stays"
 ge-load mixed.txt | ge-integer | ge-dump | grep -c 'MatMulInteger' | grep -qx 1
 ok $? "the other becomes integers"
-ge-load mixed.txt -o mixed.g && equal --tol 0.1 --range x=0.5:2 mixed.g q.g
+ge-load mixed.txt -o mixed.g && equal --tol 0 --runs 3 --range x=-12:12 mixed.g q.g
+ok $? "it computes the same"
+mixed --drop --error 100 --why q.g 2>err | ge-prune | ge-dump -o dropped.txt
+[ "$(grep -c '= QuantizeLinear(' dropped.txt)" = 2 ]
+ok $? "--drop: a quantiser between two nodes in floats goes"
+ge-load dropped.txt -o dropped.g && equal --tol 0.1 --range x=0.5:2 dropped.g q.g
 ok $? "it computes the same but for a rounding less"
+mixed --drop --error 1e-9 --range x=0.5:2 q.g -o same.g 2>err && same_graph q.g same.g
+ok $? "--drop: not where it changes outputs more than --error"
+ge-mixed --drop --all high q.g 2>err | ge-prune -o float.g
+ge-mixed --drop --target "$row" --range x=0.5:2 q.g -o least.g 2>err && error=$(sed -n 's/.*outputs change by \([^ ]*\) of.*/\1/p' err) &&
+	run-cmp --json --tol 9 --range x=0.5:2 float.g q.g >ends.json &&
+	awk -v e="$error" 'match($0, /"error": [0-9.e+-]*/) { most = substr($0, RSTART + 9, RLENGTH - 9) } END { exit !(e != "" && e <= 1.001 * most) }' ends.json
+ok $? "--drop: never further from the model than all of it in floats"
 mixed --to bf16 q.g >/dev/null 2>err
 [ $? = 64 ]
 ok $? "--to of another type for it: 64"
 # A quantiser leaves out the Relu that its range implies: floats keep it.
 sed 's/QuantizeLinear(r, /QuantizeLinear(a, /; s/DequantizeLinear(aq, @s, @z)/DequantizeLinear(aq, @s, @lowest)/; s/aq = QuantizeLinear(a, @s, @z)/aq = QuantizeLinear(a, @s, @lowest)/; /r = Relu/d
 /^const z = /a const lowest = u8[] [0]' q.txt >implied.txt
-ge-load implied.txt | ge-shape -o implied.g && ge-mixed --all high implied.g 2>err | ge-prune -o float.g && ge-dump float.g >float.txt
+ge-load implied.txt | ge-shape -o implied.g && ge-mixed --drop --all high implied.g 2>err | ge-prune -o float.g && ge-dump float.g >float.txt
 grep -q 'f32\[\] \[31.875\]' float.txt && [ "$(grep -c '= Clip(' float.txt)" = 3 ] && run-cmp --tol 0.1 --range x=-2:2 float.g implied.g >log 2>err
 ok $? "--all high: what the codes of a layer cannot be, its floats are not"
 sed 's/ad = DequantizeLinear(aq, @s, @z)/ad = DequantizeLinear(aq, @s2, @z)/; /^const s = /a const s2 = f32[] [0.25]' q.txt >scaled.txt
-ge-load scaled.txt | ge-shape -o scaled.g && ge-mixed --all high scaled.g 2>err | ge-prune -o float.g && ge-dump float.g | grep -q 'aq.* = QuantizeLinear(' && run-cmp --tol 0.1 --range x=-2:2 float.g scaled.g >log 2>err
+ge-load scaled.txt | ge-shape -o scaled.g && ge-mixed --drop --all high scaled.g 2>err | ge-prune -o float.g && ge-dump float.g | grep -q 'aq.* = QuantizeLinear(' && run-cmp --tol 0.1 --range x=-2:2 float.g scaled.g >log 2>err
 ok $? "what is dequantised by another scale stays quantised"
 
 # Times of the groups that the two forms have.
@@ -152,13 +164,13 @@ done
 by_groups() { mixed --high high.g --low low.g "$@"; }
 rm -f kb*
 by_groups --tasks q.g >tasks 2>err
-grep -q '^MatMulInteger .*; QuantizeLinear' tasks && grep -q '^MatMul f32 2x4 4x4c; Relu' tasks
+grep -q '^MatMulInteger .*; QuantizeLinear' tasks && grep -q '^MatMul f32 2x4 4x4c; Relu.*; QuantizeLinear' tasks
 ok $? "--high, --low: the tasks are their groups"
 by_groups q.g -o same.g 2>err && same_graph q.g same.g
 ok $? "of which none was measured: nothing is changed"
 timed 'MatMul.f32.*4x8=10' 'MatMulInteger.*4x8=40' 'MatMul.f32=40' 'MatMulInteger=10' 'Quan=1' 'Dequan=1' <tasks
 by_groups --why q.g 2>err | ge-prune | ge-dump -o groups.txt
-[ "$(grep -c '= QuantizeLinear(' groups.txt)" = 2 ] && grep -q 'MatMul.*: f32: 4[01].0 us, 10.0 us in f32' err
+[ "$(grep -c '= QuantizeLinear(' groups.txt)" = 3 ] && grep -q 'MatMul.*: f32: 4[01].0 us, 1[01].0 us in f32' err
 ok $? "the choice by their times"
 mixed --high high.g q.g >/dev/null 2>err
 [ $? = 64 ]
@@ -200,8 +212,14 @@ ok $? "and in integers on a machine that has dot products of bytes"
 mixed --predict window.g >/dev/null 2>err
 is "$? $(wc -l <err)" "64 1" "--predict knows groups only"
 ge-export -q window.g -o window.onnx && HONE_KB=$PWD/none hone build --target x86-64-v3 window.onnx -o qf/q >report 2>err && grep -q '^1 of 1 quantised nodes are in floats.*--integers' report &&
-	ge-dump qf/q.d/*-plan.g | grep -q '= Conv('
-ok $? "hone build leaves it in floats, and says so"
+	ge-dump qf/q.d/*-plan.g >plan.txt && grep -q '= Conv(' plan.txt && [ "$(grep -c '= QuantizeLinear(' plan.txt)" = 2 ]
+ok $? "hone build computes it in floats, between its two quantisers, and says so"
+ge-prune --codes window.g -o codes.g && HONE_KB=$PWD/none hone build -q --target x86-64-v3 codes.g -o qf/codes 2>err && run-cmp --layers --runs 2 qf/codes.so codes.g >cmp.log 2>&1 &&
+	grep -q '^cq .*equal$' cmp.log
+ok $? "run-cmp --layers: its codes are the nearest" || cat cmp.log
+ge-dump codes.g | sed '/ = Conv(/s/pads=\[1,1,1,1\]/pads=[0,1,2,1]/' | ge-load -o other.g && run-cmp --layers qf/codes.so other.g >cmp.log 2>&1
+[ $? = 1 ] && grep -q '^cq .*DIFFERENT$' cmp.log && grep -q '^y .*equal$' cmp.log
+ok $? "run-cmp --layers: a layer that is wrong is, and not what follows it" || cat cmp.log
 for option in --integers --exact; do
 	hone build -q $option --target x86-64-v3 window.onnx -o qi/q 2>err && ge-dump qi/q.d/*-plan.g | grep -q '= ConvInteger('
 	ok $? "$option: not so"
@@ -209,11 +227,11 @@ done
 # Codes that cannot saturate need no Clip.
 sed 's/r = Relu(a)/r = Sigmoid(a)/; s/aq = QuantizeLinear(r, @s, @z)/aq = QuantizeLinear(r, @unit, @lowest)/; s/ad = DequantizeLinear(aq, @s, @z)/ad = DequantizeLinear(aq, @unit, @lowest)/
 /^const z = /a const unit = f32[] [0.00392156862745098]\nconst lowest = u8[] [0]' q.txt >sigmoid.txt
-ge-load sigmoid.txt | ge-shape -o sigmoid.g && ge-mixed --all high sigmoid.g 2>err | ge-prune -o float.g && ge-dump float.g >float.txt
+ge-load sigmoid.txt | ge-shape -o sigmoid.g && ge-mixed --drop --all high sigmoid.g 2>err | ge-prune -o float.g && ge-dump float.g >float.txt
 [ "$(grep -c '= Clip(' float.txt)" = 2 ] && run-cmp --tol 0.1 --range x=-2:2 float.g sigmoid.g >log 2>err
 ok $? "a Sigmoid whose codes are from 0 to 1 is not clipped"
 
-ge-export q.g -o q.onnx && HONE_KB=$PWD/none hone build --quiet --mixed q.onnx -o q/q 2>err && grep -q . q/q.d/*-mixed.g && equal q/q.so q.onnx --range x=0.5:2
+ge-export q.g -o q.onnx && HONE_KB=$PWD/none hone build --quiet --mixed --error 0.5 q.onnx -o q/q 2>err && grep -q . q/q.d/*-mixed.g && equal q/q.so q.onnx --range x=0.5:2
 ok $? "hone build --mixed"
 HONE_KB=$PWD/tuned hone tune --quiet --mixed --trials 1 --runner fake q.onnx -o qt/q 2>err && grep -q . qt/q.d/*-mixed.g && kb --kb tuned dump 2>/dev/null | grep -q '^task MatMul f32' &&
 	equal qt/q.so q.onnx --range x=0.5:2

@@ -7,10 +7,11 @@
 /* How f(x) / s is had by dividing operands of f by s, which is positive. */
 enum scaling {
 	NOT,
-	FIRST, /* operand 0 */
-	EVERY, /* all of them */
-	ONE,   /* any one, a constant rather than another */
-	BOUNDS /* operand 0, and the other two, which are constants or absent */
+	FIRST,  /* operand 0 */
+	EVERY,  /* all of them */
+	ONE,    /* any one, a constant rather than another */
+	BOUNDS, /* operand 0, and the other two, which are constants or absent */
+	WEIGHTS /* operands 1 and 2, which are constants; 2 may be absent */
 };
 static const uint8_t scaling_column[OP_COUNT] = {
 	[OP_Abs] = FIRST,
@@ -18,15 +19,19 @@ static const uint8_t scaling_column[OP_COUNT] = {
 	[OP_AveragePool] = FIRST,
 	[OP_Clip] = BOUNDS,
 	[OP_Concat] = EVERY,
+	[OP_Conv] = WEIGHTS,
+	[OP_ConvTranspose] = WEIGHTS,
 	[OP_DepthToSpace] = FIRST,
 	[OP_Div] = FIRST,
 	[OP_Expand] = FIRST,
 	[OP_Flatten] = FIRST,
 	[OP_Gather] = FIRST,
+	[OP_Gemm] = WEIGHTS,
 	[OP_GlobalAveragePool] = FIRST,
 	[OP_GlobalMaxPool] = FIRST,
 	[OP_Identity] = FIRST,
 	[OP_LeakyRelu] = FIRST,
+	[OP_MatMul] = ONE,
 	[OP_Max] = EVERY,
 	[OP_MaxPool] = FIRST,
 	[OP_Min] = EVERY,
@@ -98,6 +103,7 @@ static bool operands_scalable(const struct division *d, node_id n, int depth)
 	case EVERY: return count_scalable(d, n, depth) == node(rw_module(rw), n)->nin;
 	case ONE: return count_scalable(d, n, depth) > 0;
 	case BOUNDS: return scalable(d, rw_in(rw, n, 0), depth + 1) && fixed_bound(d, rw_in(rw, n, 1)) && fixed_bound(d, rw_in(rw, n, 2));
+	case WEIGHTS: return divisible_constant(d, rw_in(rw, n, 1)) && fixed_bound(d, rw_in(rw, n, 2));
 	default: return false;
 	}
 }
@@ -146,6 +152,7 @@ static bool takes_share(struct division *d, node_id n, uint32_t i)
 	switch (scaling_column[node(rw_module(d->rw), n)->op]) {
 	case FIRST: return i == 0;
 	case ONE: return i == chosen(d, n);
+	case WEIGHTS: return i > 0;
 	default: return true;
 	}
 }
@@ -201,6 +208,79 @@ static const char *scale(struct rewrite *rw, node_id n)
 		return multiply(rw, n, g.scale[0]);
 	rw_set_in(rw, n, 0, divided(&d, rw_in(rw, n, 0)));
 	rw_set_in(rw, n, 1, scalar_f32(rw, 1));
+	return NULL;
+}
+
+/* ---- products in f32 ---- */
+
+/* The operand of product n that holds its weights, which are constant; -1: none. *x: the other. */
+static int weights_of(struct rewrite *rw, node_id n, uint32_t *x)
+{
+	bool either = node(rw_module(rw), n)->op == OP_MatMul;
+
+	*x = !f32_constant(rw, rw_in(rw, n, 1));
+	if (!*x)
+		return 1;
+	return either && f32_constant(rw, rw_in(rw, n, 0)) ? 0 : -1;
+}
+
+/* A code less a constant, or without: what is read of it is whole. */
+static bool is_whole(struct rewrite *rw, val_id v)
+{
+	node_id sub = rw_def(rw, v, OP_Sub), cast;
+	double zero;
+
+	if (sub && rw_scalar(rw, rw_in(rw, sub, 1), &zero))
+		v = rw_in(rw, sub, 0);
+	cast = rw_def(rw, v, OP_Cast);
+	return cast && dtype_is_int(rw_type(rw, rw_in(rw, cast, 0))->dtype) && dtype_size(rw_type(rw, rw_in(rw, cast, 0))->dtype) == 1;
+}
+
+/* v is a whole number times a scale, which is not 1: dequantised, or a Mul of what is_whole. *whole: that number, made here where it
+ * is not there. */
+static const char *scaled_whole(struct rewrite *rw, node_id root, val_id v, val_id *whole, double *scale)
+{
+	node_id mul = rw_def(rw, v, OP_Mul);
+	struct grid g;
+
+	if (mul && rw_scalar(rw, rw_in(rw, mul, 1), scale) && is_whole(rw, rw_in(rw, mul, 0))) {
+		*whole = rw_in(rw, mul, 0);
+		return NULL;
+	}
+	if (!rw_def(rw, v, OP_DequantizeLinear))
+		return NO_MATCH;
+	const char *why = dequantised(rw, v, &g, whole);
+	if (why)
+		return reason(rw, "an operand", why);
+	if (g.n != 1)
+		return "what it reads has more than one scale";
+	if (g.scale[0] == 1)
+		return NO_MATCH;
+	*scale = g.scale[0];
+	val_id zero = rw_in(rw, rw_node_of(rw, v), 2);
+	*whole = rw_node(rw, root, OP_DequantizeLinear, zero ? 3 : 2, (val_id[]){*whole, scalar_f32(rw, 1), zero});
+	return NULL;
+}
+
+/* The weights take the scale of what is dequantised: then a code less its zero point is all that is computed of it. */
+static const char *lift(struct rewrite *rw, node_id n)
+{
+	uint32_t at = 0;
+	int w = weights_of(rw, n, &at);
+	val_id whole;
+	double s;
+
+	if (w < 0)
+		return NO_MATCH;
+	const char *why = scaled_whole(rw, n, rw_in(rw, n, at), &whole, &s);
+	if (why)
+		return why;
+	struct division d = {rw, n, 1 / s};
+	if (!divisible_constant(&d, rw_in(rw, n, (uint32_t)w)))
+		return "its weights times the scale are no normal numbers of f32";
+	val_id scaled = divided_constant(&d, rw_in(rw, n, (uint32_t)w));
+	rw_set_in(rw, n, at, whole);
+	rw_set_in(rw, n, (uint32_t)w, scaled);
 	return NULL;
 }
 
@@ -290,6 +370,10 @@ const struct rule rules_tiny[] = {
 };
 
 const struct rule rules_scale[] = {
+	{"lift", OP_Conv, lift, "its weights take the scale of what it reads", MEASURE_WORK},
+	{"lift", OP_ConvTranspose, lift, "its weights take the scale of what it reads", MEASURE_WORK},
+	{"lift", OP_Gemm, lift, "its weights take the scale of what it reads", MEASURE_WORK},
+	{"lift", OP_MatMul, lift, "its weights take the scale of what it reads", MEASURE_WORK},
 	{"scale", OP_QuantizeLinear, scale, "the constants before it take its scale, or a product has it", MEASURE_WORK},
 	{0},
 };

@@ -5,7 +5,7 @@
 
 static uint32_t maker_of(struct mixed *x, val_id v) { return val(x->m, v)->kind == VAL_NODE ? x->of[val(x->m, v)->def] : 0; }
 
-/* ---- a quantised model: what is high reads values as they are before QuantizeLinear, within the range of their codes ---- */
+/* ---- a quantised model ---- */
 
 /* Result of node d with `code` in the place of its first operand, or with that operand where code is NULL; 0: d is not of constants. */
 static val_id dequantised(struct mixed *x, node_id d, struct tensor *code)
@@ -32,6 +32,139 @@ static val_id plain_weight(struct mixed *x, val_id v)
 
 	return d && node(x->m, d)->op == OP_DequantizeLinear ? dequantised(x, d, NULL) : 0;
 }
+
+/* ---- a quantised model: products of codes in f32, every quantiser stays ----
+ *
+ * A product whose weights are f32 is none that ge-integer takes. What it reads may stay a DequantizeLinear, which its kernel computes
+ * where it reads codes; or it is spelled out in nodes of floats, which join the kernel that makes the codes: then f32 lies between. */
+
+struct arithmetic {
+	struct mixed *x;
+	val_id *weight, *spelled; /* by value: what stands in its place; 0: not made */
+};
+
+static bool is_high(struct mixed *x, node_id id) { return x->of[id] && !x->is_low[x->of[id]]; }
+
+/* Node id is a product in f32, and v one of the two operands that it multiplies, or both. */
+static bool multiplies(struct mixed *x, node_id id, val_id v)
+{
+	const struct node *n = node(x->m, id);
+	bool factor = n->nin > 1 && (n->in[0] == v || n->in[1] == v);
+
+	for (uint32_t k = 2; k < n->nin; k++)
+		factor &= n->in[k] != v;
+	return factor && is_high(x, id) && x->thing.a[x->of[id]].node == id && may_be(n->op, x->low) == MAY_ALLOW;
+}
+
+/* The DequantizeLinear by one scale that makes v of computed codes; 0: none does. */
+static node_id reads_codes(struct mixed *x, val_id v)
+{
+	node_id d = v && v < x->uses_values && val(x->m, v)->kind == VAL_NODE ? val(x->m, v)->def : 0;
+	bool codes = d && node(x->m, d)->op == OP_DequantizeLinear && is_per_tensor(x, node(x->m, d));
+
+	return codes && val(x->m, node(x->m, d)->in[0])->kind == VAL_NODE ? d : 0;
+}
+
+/* All that reads what d dequantises are products in f32, so its codes need not lie in memory. */
+static bool feeds_products(struct mixed *x, node_id d)
+{
+	val_id q = node(x->m, d)->in[0];
+
+	if (x->uses.nout[q])
+		return false;
+	for (uint32_t i = x->uses.start[q]; i < x->uses.start[q + 1]; i++) {
+		val_id v = node(x->m, x->uses.user[i])->out[0];
+		if (reads_codes(x, v) != x->uses.user[i] || x->uses.nout[v])
+			return false;
+		for (uint32_t k = x->uses.start[v]; k < x->uses.start[v + 1]; k++)
+			if (!multiplies(x, x->uses.user[k], v))
+				return false;
+	}
+	return true;
+}
+
+static val_id float_node(struct mixed *x, enum opcode op, const struct type *t, int nin, const val_id *in)
+{
+	node_id n = node_new(x->m, x->m->main, op, nin, in, 1);
+	val_id y = node(x->m, n)->out[0];
+
+	if (op == OP_Cast)
+		attr_set_int(x->m, n, "to", dtype_to_onnx(DT_F32));
+	val(x->m, y)->type = *t;
+	return y;
+}
+
+/* (q - zero) * scale, the bits of DequantizeLinear d. */
+static val_id spelled(struct mixed *x, node_id d)
+{
+	struct module *m = x->m;
+	struct type t = val(m, node(m, d)->out[0])->type;
+	val_id scale = node(m, d)->in[1], zero = node(m, d)->nin > 2 ? node(m, d)->in[2] : 0;
+	val_id y = float_node(x, OP_Cast, &t, 1, (val_id[]){node(m, d)->in[0]});
+
+	if (zero) {
+		struct tensor *code = tensor_new(&m->arena, DT_F32, 0, NULL);
+		tensor_data(m, val(m, zero)->tensor);
+		tensor_set(code, 0, tensor_get(val(m, zero)->tensor, 0));
+		y = float_node(x, OP_Sub, &t, 2, (val_id[]){y, const_tensor(m, 0, code)});
+	}
+	return float_node(x, OP_Mul, &t, 2, (val_id[]){y, scale});
+}
+
+static void spell_operand(struct arithmetic *a, node_id id, uint32_t k)
+{
+	val_id v = node(a->x->m, id)->in[k];
+
+	if (!a->spelled[v])
+		a->spelled[v] = spelled(a->x, val(a->x->m, v)->def);
+	node(a->x->m, id)->in[k] = a->spelled[v];
+}
+
+/* Operands of a product: those whose codes nobody else reads, and where both are computed one of them, the smaller. */
+static void spell_operands(struct arithmetic *a, node_id id)
+{
+	struct mixed *x = a->x;
+	const struct node *n = node(x->m, id);
+	val_id v[2] = {n->in[0], n->in[1]};
+	bool codes[2] = {reads_codes(x, v[0]) != 0, reads_codes(x, v[1]) != 0}, done = false;
+
+	for (uint32_t k = 0; k < 2; k++)
+		if (codes[k] && feeds_products(x, val(x->m, v[k])->def)) {
+			spell_operand(a, id, k);
+			done = true;
+		}
+	if (codes[0] && codes[1] && !done)
+		spell_operand(a, id, type_count(x->m, &val(x->m, v[0])->type) < type_count(x->m, &val(x->m, v[1])->type) ? 0 : 1);
+}
+
+static void take_weights(struct arithmetic *a, node_id id)
+{
+	for (uint32_t k = 0; k < node(a->x->m, id)->nin; k++) {
+		val_id v = node(a->x->m, id)->in[k];
+		if (v && v < a->x->uses_values && !a->weight[v])
+			a->weight[v] = plain_weight(a->x, v);
+		if (v && v < a->x->uses_values && a->weight[v])
+			node(a->x->m, id)->in[k] = a->weight[v];
+	}
+}
+
+static void apply_arithmetic(struct mixed *x)
+{
+	struct arithmetic a = {x, ARENA_ARRAY(x->arena, val_id, x->uses_values), ARENA_ARRAY(x->arena, val_id, x->uses_values)};
+	size_t n = graph(x->m, x->m->main)->nodes.n;
+
+	for (size_t i = 0; i < n; i++) {
+		node_id id = graph(x->m, x->m->main)->nodes.a[i];
+		if (is_high(x, id) && multiplies(x, id, node(x->m, id)->in[0]))
+			spell_operands(&a, id);
+		if (is_high(x, id))
+			take_weights(&a, id);
+	}
+	if (graph_sort(x->m, x->m->main))
+		BUG("products in f32 made a cycle");
+}
+
+/* ---- a quantised model: what is high reads values as they are before QuantizeLinear, within the range of their codes ---- */
 
 static val_id bound(struct mixed *x, node_id d, double code)
 {
@@ -84,7 +217,7 @@ static val_id plain_operand(struct mixed *x, uint32_t t, val_id v, val_id *made)
 	return t && made[v] ? made[v] : v;
 }
 
-static void apply_plain(struct mixed *x)
+static void apply_dropped(struct mixed *x)
 {
 	val_id *made = ARENA_ARRAY(x->arena, val_id, x->uses_values);
 	size_t n = graph(x->m, x->m->main)->nodes.n;
@@ -160,8 +293,10 @@ static void apply_types(struct mixed *x)
 
 void mixed_apply(struct mixed *x)
 {
-	if (x->low == DT_U8)
-		apply_plain(x);
+	if (x->low == DT_U8 && x->drops)
+		apply_dropped(x);
+	else if (x->low == DT_U8)
+		apply_arithmetic(x);
 	else
 		apply_types(x);
 	module_name_values(x->m);

@@ -40,7 +40,8 @@ static double error_of(struct mixed *x, const struct input_spec *inputs, struct 
 	struct stream_fault fault;
 	size_t n, pos = 0;
 	char *bytes = stream_bytes(x->m, false, &n);
-	struct mixed y = {.m = stream_parse(bytes, n, &pos, x->m->source, &fault), .c = x->c, .arena = &a, .low = x->low};
+	struct mixed y = {
+		.m = stream_parse(bytes, n, &pos, x->m->source, &fault), .c = x->c, .arena = &a, .low = x->low, .drops = x->drops};
 	double error = 0;
 
 	if (!y.m)
@@ -60,13 +61,29 @@ static double error_of(struct mixed *x, const struct input_spec *inputs, struct 
 	return error;
 }
 
-static double gain(const struct thing *t) { return t->seconds[FORM_HIGH] - t->seconds[FORM_LOW]; }
+double mixed_error(struct mixed *x, const struct input_spec *inputs)
+{
+	struct arena a = {0};
+	double error = error_of(x, inputs, outputs_of(x->m, inputs, &a));
+
+	arena_release(&a);
+	return error;
+}
+
+bool mixed_changed(const struct mixed *x, uint32_t i) { return x->is_low[i] != (x->low == DT_U8); }
+
+/* By the other form than the one that it has in the model. */
+static double gain(const struct mixed *x, uint32_t i)
+{
+	const double *s = x->thing.a[i].seconds;
+
+	return x->low == DT_U8 ? s[FORM_LOW] - s[FORM_HIGH] : s[FORM_HIGH] - s[FORM_LOW];
+}
 
 static int by_gain(const void *a, const void *b, void *arg)
 {
-	const struct thing *all = arg;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	double x = gain(&all[i]), y = gain(&all[k]);
+	double x = gain(arg, i), y = gain(arg, k);
 
 	return x != y ? (x < y) - (x > y) : (i > k) - (i < k);
 }
@@ -86,7 +103,7 @@ static void set_bounded(struct bound *b, uint32_t first, uint32_t end, bool boun
 		b->x->thing.a[b->order[i]].bounded = bounded;
 }
 
-/* Of things first..end of the order, those that may be low beside what is accepted: all, or of each half those that may. */
+/* Bisects order[first..end): accepts all that keep within the error beside what is accepted. */
 static void accept(struct bound *b, uint32_t first, uint32_t end)
 {
 	if (first == end)
@@ -112,9 +129,9 @@ double mixed_bound(struct mixed *x, double most, const struct input_spec *inputs
 	struct bound b = {x, most, 0, inputs, choose, outputs_of(x->m, inputs, &a), order};
 
 	for (uint32_t i = 1; i < x->thing.n; i++)
-		if (x->is_low[i] && may_be(node(x->m, x->thing.a[i].node)->op, x->low) == MAY_ALLOW)
+		if (mixed_changed(x, i) && (x->low == DT_U8 || may_be(node(x->m, x->thing.a[i].node)->op, x->low) == MAY_ALLOW))
 			order[n++] = i;
-	qsort_r(order, n, sizeof *order, by_gain, x->thing.a);
+	qsort_r(order, n, sizeof *order, by_gain, x);
 	set_bounded(&b, 0, n, true);
 	accept(&b, 0, n);
 	choose(x);

@@ -39,7 +39,8 @@ static bool has_static_types(struct mixed *x, const struct node *n)
 	return n->nout == 1 && n->out[0] && is_float(x, n->out[0]) && type_static(x->m, &val(x->m, n->out[0])->type);
 }
 
-/* Quantised: its operands come dequantised, and what only passes numbers on is quantised again. */
+/* Quantised: its operands come dequantised, and what only passes numbers on is quantised again, which makes a difference only where
+ * quantisers may go. */
 static bool is_island(struct mixed *x, const struct node *n)
 {
 	uint32_t quantised = 0;
@@ -51,7 +52,7 @@ static bool is_island(struct mixed *x, const struct node *n)
 			return false;
 		quantised += dequantise(x, n->in[i]) != 0;
 	}
-	return may_be(n->op, x->low) == MAY_ALLOW ? quantised >= 2 : quantised && is_quantised(x, n->out[0]);
+	return may_be(n->op, x->low) == MAY_ALLOW ? quantised >= 2 : x->drops && quantised && is_quantised(x, n->out[0]);
 }
 
 /* An elementwise node that is the only reader of a product: it is done with it, in either form. Gives the product's thing. */
@@ -140,8 +141,7 @@ static bool push_readers(struct mixed *x, val_id v)
 	return any;
 }
 
-/* One scale for the whole value. */
-static bool is_per_tensor(struct mixed *x, const struct node *n)
+bool is_per_tensor(struct mixed *x, const struct node *n)
 {
 	for (uint32_t i = 1; i < n->nin; i++) {
 		struct tensor *t = n->in[i] ? node_const(x->m, n, i) : NULL;
@@ -199,6 +199,8 @@ static void find_crossings(struct mixed *x)
 {
 	const struct graph *g = graph(x->m, x->m->main);
 
+	if (x->low == DT_U8 && !x->drops) /* all are there in either form */
+		return;
 	for (size_t i = 0; i < g->in.n && x->low != DT_U8; i++)
 		cross_value(x, g->in.a[i]);
 	for (size_t i = 0; i < g->nodes.n; i++) {

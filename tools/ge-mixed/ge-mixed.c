@@ -15,7 +15,7 @@
 static struct {
 	const char *kb, *target, *to, *all;
 	const char *fused[2]; /* streams, by form */
-	bool tasks, json, predict;
+	bool tasks, json, predict, drop;
 	double error; /* 0: any */
 	struct input_spec inputs;
 	VEC(const char *) keep;
@@ -26,6 +26,7 @@ static struct {
 enum {
 	OPT_ALLOW = 0x100,
 	OPT_DENY,
+	OPT_DROP,
 	OPT_ERROR,
 	OPT_RANGE,
 	OPT_KEEP,
@@ -45,7 +46,9 @@ static const struct argp_option options[] = {
 	{"allow", OPT_ALLOW, "FILE", 0, "names of operators that may be in fewer bits"},
 	{"deny", OPT_DENY, "FILE", 0, "names of those that may not"},
 	{"keep", OPT_KEEP, "NODE", 0, "leave this node, or the one with that result, as it is; repeated"},
-	{"error", OPT_ERROR, "X", 0, "outputs may change by X of their largest element, as run-ref measures on one set of inputs"},
+	{"drop", OPT_DROP, 0, 0, "of a quantised model: quantisers between two nodes in f32 go, which changes numbers"},
+	{"error", OPT_ERROR, "X", 0,
+	 "outputs may change by X of their largest element, as run-ref measures on one set of inputs (--drop: default by as much as in f32 alone)"},
 	{"input", 'i', "NAME=FILE.npy", 0, "of that run: contents of an input, or an .npz with several; the others are random"},
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "of that run: range of a random input"},
 	{"all", OPT_ALL, "FORM", 0, "no choice: all nodes that may are in one form, high or low"},
@@ -62,6 +65,7 @@ static const struct argp_option options[] = {
 static error_t option(int key, char *arg)
 {
 	switch (key) {
+	case OPT_DROP: opt.drop = true; return 0;
 	case OPT_ERROR: opt.error = option_number("--error", arg, DBL_MIN, INFINITY); return 0;
 	case 'i': vec_push(&opt.inputs.files, arg); return 0;
 	case OPT_RANGE: vec_push(&opt.inputs.ranges, arg); return 0;
@@ -140,7 +144,7 @@ static bool measured(const struct thing *t) { return !t->missing[FORM_HIGH] && !
 
 static bool is_product(const struct mixed *x, const struct thing *t) { return may_be(node(x->m, t->node)->op, x->low) == MAY_ALLOW; }
 
-/* Where times are missing a product stays as it is, others cost nothing; what costs the same in either form stays, too. Numbers are not
+/* Where times are missing a product stays as it is, others cost nothing; what costs the same in either form stays, too. Nothing is
  * changed for what lies within the errors of a prediction. */
 static void set_cost(const struct mixed *x, uint32_t i, int64_t cost[2])
 {
@@ -261,6 +265,15 @@ static uint32_t count_low(const struct mixed *x)
 	return n;
 }
 
+static uint32_t count_changed(const struct mixed *x)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i < x->thing.n; i++)
+		n += mixed_changed(x, i);
+	return n;
+}
+
 static bool any_predicted(const struct mixed *x)
 {
 	bool any = false;
@@ -307,9 +320,23 @@ static void all_in_form(struct mixed *x, bool low)
 		x->is_low[i] = x->thing.a[i].kept ? x->low == DT_U8 : low;
 }
 
+/* The choice, of which no more is taken than --error allows. A mixture of a quantised model is not further from it than its f32 form. */
+static void bound_error(struct mixed *x)
+{
+	bool *chosen = arena_copy(x->arena, x->is_low, x->thing.n * sizeof *x->is_low);
+	double most = opt.error;
+
+	if (x->drops && !(most > 0)) {
+		all_in_form(x, false);
+		most = mixed_error(x, &opt.inputs);
+		memcpy(x->is_low, chosen, x->thing.n * sizeof *chosen);
+	}
+	note("outputs change by %.3g of their largest element at most", mixed_bound(x, most, &opt.inputs, choose));
+}
+
 static void choose_by_times(struct mixed *x)
 {
-	static const double worthwhile = 0.03; /* of a model's time: for less that is only predicted, its numbers are not changed */
+	static const double worthwhile = 0.03; /* of a model's time: for less that is only predicted, nothing is changed */
 	/* a row is taken as it is, as kb does: its compiler is not this machine's */
 	struct mixed_source from = {opt.open, &opt.t, opt.target && strchr(opt.target, '=') ? opt.target : target_row(&opt.t),
 				    opt.predict && x->low == DT_U8};
@@ -327,8 +354,8 @@ static void choose_by_times(struct mixed *x)
 	}
 	if (opt.tasks)
 		return;
-	if (opt.error > 0 && x->low != DT_U8 && count_low(x))
-		note("outputs change by %.3g of their largest element at most", mixed_bound(x, opt.error, &opt.inputs, choose));
+	if (count_changed(x) && (opt.error > 0 || x->drops))
+		bound_error(x);
 	say_why(x);
 	say_casts(x);
 	note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, %s", count_low(x), x->thing.n - 1, dtype_name(x->low),
@@ -345,8 +372,9 @@ static void mix(struct module *m, const struct pass_ctx *c)
 		note("left as it is: no type of 16 bits is known to be faster than f32 here; run-dev --probe measures, --to names one");
 		return;
 	}
-	if (opt.error > 0 && x.low == DT_U8)
-		die(EX_BADUSE, "--error: nodes of a quantised model only become more exact");
+	if (opt.error > 0 && x.low == DT_U8 && !opt.drop)
+		die(EX_BADUSE, "--error: all quantisers stay, so only ties change; --drop lets some go");
+	x.drops = opt.drop && x.low == DT_U8;
 	mixed_find(&x, opt.keep.a, opt.keep.n);
 	if (opt.all)
 		all_in_form(&x, !strcmp(opt.all, "low"));

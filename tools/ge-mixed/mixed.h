@@ -44,6 +44,7 @@ struct mixed {
 	const struct pass_ctx *c;
 	struct arena *arena;
 	enum dtype low; /* DT_U8: a quantised model */
+	bool drops;     /* of which quantisers between two nodes of f32 go */
 	uint32_t *of;   /* node: its thing; 0: outside, which is high */
 	val_id *plain;  /* value: before QuantizeLinear and DequantizeLinear; itself else */
 	struct uses uses;
@@ -59,6 +60,8 @@ struct mixed {
 /* What may be in either form, and what goes from one to another. */
 void mixed_find(struct mixed *x, const char *const *keep, size_t nkeep);
 void mixed_free(struct mixed *x);
+/* A QuantizeLinear or DequantizeLinear of one constant scale for the whole value. */
+bool is_per_tensor(struct mixed *x, const struct node *n);
 /* Where times come from. row: the target as records name it; predict: groups have the cost model's, too. */
 struct mixed_source {
 	struct kb *kb;
@@ -77,7 +80,11 @@ void mixed_predict(struct mixed *x);
 double predicted_seconds(struct module *m, node_id fused, const struct target *t);
 /* Times of casts; those that were not measured are counted by their bytes, those to codes by operations. */
 void mixed_cast_times(struct mixed *x, const struct mixed_source *s);
-/* Of the products that were chosen, those that gain most first, as many as keep max|y-r| / max|r| of every output within `most`; choose is called
+/* max|y-r| / max|r| of the outputs, the most of all, where the nodes have the forms of is_low. */
+double mixed_error(struct mixed *x, const struct input_spec *inputs);
+/* Thing i is to have the other form than in the model. */
+bool mixed_changed(const struct mixed *x, uint32_t i);
+/* Of the things that were changed, those that gain most first, as many as keep max|y-r| / max|r| of every output within `most`; choose is called
  * again for what is left. The error that is left. */
 double mixed_bound(struct mixed *x, double most, const struct input_spec *inputs, void (*choose)(struct mixed *));
 /* Numbers that all elements of v lie between; depth: so many nodes are looked at, one behind the other. */

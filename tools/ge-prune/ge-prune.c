@@ -9,6 +9,7 @@
 #include "op/pass.h"
 
 static VEC(const char *) chosen; /* --output */
+static bool codes;               /* --codes */
 
 struct prune {
 	struct module *m;
@@ -266,6 +267,29 @@ static void choose_outputs(struct module *m)
 	vec_free(&v);
 }
 
+static bool is_output(struct module *m, val_id v)
+{
+	const struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->out.n; i++)
+		if (g->out.a[i] == v)
+			return true;
+	return false;
+}
+
+/* What a QuantizeLinear of the main graph computes is an output, too, by its name. */
+static void add_codes(struct module *m)
+{
+	size_t n = graph(m, m->main)->nodes.n;
+
+	module_name_values(m);
+	for (size_t i = 0; i < n; i++) {
+		const struct node *x = node(m, graph(m, m->main)->nodes.a[i]);
+		if (x->op == OP_QuantizeLinear && val(m, x->in[0])->kind != VAL_CONST && !is_output(m, x->out[0]))
+			graph_add_output(m, m->main, x->out[0], val(m, x->out[0])->name);
+	}
+}
+
 /* needs: nothing. keeps: the outputs (those chosen), all inputs of the main graph. leaves: nodes that
  * an output needs, bodies with the inputs they read and the outputs that are read. */
 static void prune(struct module *m, const struct pass_ctx *ctx)
@@ -281,6 +305,8 @@ static void prune(struct module *m, const struct pass_ctx *ctx)
 	};
 	struct graph_list order = {0};
 	choose_outputs(m);
+	if (codes)
+		add_codes(m);
 	module_graph_order(m, &order);
 	find_families(&p, &order);
 	for (size_t i = 0; i < graph(m, m->main)->out.n; i++)
@@ -303,18 +329,20 @@ static void prune(struct module *m, const struct pass_ctx *ctx)
 	free(p.families);
 }
 
-enum { KEY_OUTPUT = 'O' };
+enum { KEY_OUTPUT = 'O', KEY_CODES = 0x100 };
 static const struct argp_option options[] = {
+	{"codes", KEY_CODES, 0, 0, "make the codes of every QuantizeLinear outputs as well, for run-cmp --layers", 0},
 	{"output", KEY_OUTPUT, "NAME", 0, "keep this output only, or make this value one (may be repeated)", 0},
 	{0},
 };
 
 static error_t option(int key, char *arg)
 {
-	if (key != KEY_OUTPUT)
-		return ARGP_ERR_UNKNOWN;
-	vec_push(&chosen, arg);
-	return 0;
+	switch (key) {
+	case KEY_CODES: codes = true; return 0;
+	case KEY_OUTPUT: vec_push(&chosen, arg); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static const struct pass pass = {

@@ -50,6 +50,7 @@ help() {
 	  --exact                      divide where a quantised model divides by a scale
 	  --integers                   a quantised model in integers, also where floats are faster; as with --exact
 	  --mixed                      nodes in the type that was measured to be the fastest, as ge-mixed says
+	  --error X                    --mixed: outputs change by X of their largest element at most
 	  --no-fallback                refuse a model of which a part would run on the slow path
 	  --target NAME                made for one of the targets that hone ge-emit --help lists, or a row as kb prints them
 	  --threads N                  the library uses at most N threads (1)
@@ -279,7 +280,7 @@ kernels() { # PREFIX OPTION...
 # All nodes that may in one form, up to their kernels.
 form() { # high|low
 	last=$unmixed
-	stage "$1" ge-mixed "--all=$1" ${target:+--target="$target"}
+	stage "$1" ge-mixed "--all=$1" ${mixed:+--drop} ${target:+--target="$target"}
 	simplify_form "$1."
 	kernels "$1."
 }
@@ -313,11 +314,12 @@ mixed_passes() { # OPTION...
 		shift
 		case $word in --kb=*) set -- "$@" "$word" ;; esac
 	done
-	stage mixed ge-mixed ${target:+--target="$target"} $predict "$@" --high="$high" --low="$low"
+	stage mixed ge-mixed ${target:+--target="$target"} $predict ${mixed:+--drop} ${error:+"$error"} "$@" --high="$high" --low="$low"
 	simplify_form ""
 }
 
-# A quantised model is not slower than in floats: nodes that would be, by measured times or else by the cost model, are in floats.
+# A quantised model is not slower than in floats: products that would be, by measured times or else by the cost model, are in floats,
+# from codes to codes.
 unquantised_passes() { # OPTION...
 	[ -z "$exact$integers" ] || return 0
 	ge-stat --json -- "$last" 2>/dev/null | grep -q '"DequantizeLinear":' || return 0
@@ -491,7 +493,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' integers='' predict='' in_floats='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' geared='' chosen_gears='' shares='' equalize='' smooth=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' integers='' predict='' error='' in_floats='' jobs='' no_fallback='' mixed='' target='' threads='' lanes='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' geared='' chosen_gears='' shares='' equalize='' smooth=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -500,7 +502,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --alias | --jobs | --lanes | --target | --threads | --gears | --histogram | --times | -k | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
+	-o | -j | --alias | --jobs | --lanes | --target | --threads | --gears | --histogram | --times | -k | --error | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
 	--data | --smooth | --metric | --drop | --method | --percentile | --weights | --activations | --trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help $verb"
 		value=$1
@@ -531,6 +533,7 @@ while [ "$left" -gt 0 ]; do
 		build--integers | tune--integers) integers=1 ;;
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
 		build--mixed | tune--mixed) mixed=1 ;;
+		build--error | tune--error) error=--error=$value ;;
 		build--threads | tune--threads) threads=--threads=$value ;;
 		build--keep | tune--keep) keep=1 ;;
 		build--target | tune--target) target=$value ;;
@@ -574,6 +577,7 @@ while [ "$left" -gt 0 ]; do
 	esac
 done
 [ -z "$target" ] || [ -z "$runner" ] || die 64 "--target: a runner says itself what it is"
+[ -z "$error" ] || [ -n "$mixed" ] || die 64 "--error: how far --mixed may change outputs; without, it changes none"
 [ -n "$model" ] || die 64 "$verb: which model? hone help $verb"
 case $model in -*) model=./$model ;; esac
 if [ "$verb" = quantize ]; then

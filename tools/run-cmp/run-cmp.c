@@ -10,6 +10,7 @@
 #include "common/shown.h"
 #include "common/tool.h"
 #include "op/op.h"
+#include "layers.h"
 #include "rewritten.h"
 #include "source.h"
 
@@ -25,13 +26,15 @@ enum {
 	OPT_CHANGE,
 	OPT_GIVE,
 	OPT_REWRITTEN,
+	OPT_LAYERS,
+	OPT_TIE,
 	OPT_SECONDS,
 	OPT_MEMORY,
 	OPT_BODIES
 };
 static struct input_spec spec;
-static double tolerance = 1e-4, change, seconds;
-static bool rewritten, tolerance_given;
+static double tolerance = 1e-4, tie = 1e-3, change, seconds;
+static bool rewritten, by_layers, tolerance_given;
 static unsigned long runs = 1;
 
 static const struct argp_option options[] = {
@@ -46,6 +49,10 @@ static const struct argp_option options[] = {
 	{"rewritten", OPT_REWRITTEN, 0, 0,
 	 "A is B rewritten: sizes not given are tried, nodes without an evaluator left out, the tolerance is that of the types, "
 	 "NaN equals NaN and all zero all zero"},
+	{"layers", OPT_LAYERS, 0, 0,
+	 "B has the codes of its quantisers as outputs (ge-prune --codes): each layer is computed from A's codes before it, and its codes "
+	 "may differ where a number lies in the middle between two"},
+	{"tie", OPT_TIE, "X", 0, "--layers: the largest distance from that middle, in steps of the quantiser; 1e-3"},
 	{"tol", OPT_TOL, "X", 0, "the largest max|y-r| / max|r| that counts as equal; 1e-4"},
 	{"runs", OPT_RUNS, "N", 0, "run N times, with seeds that follow one another; 1"},
 	{"change", OPT_CHANGE, "X", 0,
@@ -72,6 +79,8 @@ static error_t option(int key, char *arg)
 	case OPT_FREE: source_sizes.rest = (int64_t)option_count("--free", arg, 0, INT64_MAX); return 0;
 	case OPT_GIVE: vec_push(&source_sizes.given, ((struct source_const){arg})); return 0;
 	case OPT_REWRITTEN: rewritten = true; return 0;
+	case OPT_LAYERS: by_layers = true; return 0;
+	case OPT_TIE: tie = option_number("--tie", arg, 0, 1); return 0;
 	case OPT_TOL:
 		tolerance = option_number("--tol", arg, 0, INFINITY);
 		tolerance_given = true;
@@ -369,6 +378,70 @@ static bool compare_rewritten(const char *new, const char *old)
 	return equal;
 }
 
+/* ---- layer by layer ---- */
+
+static void report_layer(const char *name, uint64_t seed, const struct tensor *y, const struct rounding *o, bool equal)
+{
+	char at[256];
+
+	where(y, o->at, at, sizeof at);
+	if (json) {
+		printf("%s\n  {\"output\": ", printed++ ? "," : "[");
+		json_str(stdout, name);
+		printf(", \"seed\": %llu, \"codes\": %lld, \"other\": %lld, \"steps\": ", (unsigned long long)seed,
+		       (long long)tensor_count(y), (long long)o->other);
+		json_num(stdout, o->far);
+		printf(", \"at\": [%s], \"equal\": %s}", at, equal ? "true" : "false");
+		return;
+	}
+	if (!printed++)
+		printf("%-24s %8s %10s %10s %10s %s\n", "output", "seed", "codes", "other way", "steps", "at");
+	printf("%-24s %8llu %10lld %10lld %10.2g [%s]  %s\n", shown(name), (unsigned long long)seed, (long long)tensor_count(y),
+	       (long long)o->other, o->far, at, equal ? "equal" : "DIFFERENT");
+}
+
+/* Output i of the reference, computed from codes of y, against y's. */
+static bool compare_layer(struct layers *l, const struct outputs *y, const struct outputs *r, int i, uint64_t seed, struct arena *a)
+{
+	const struct layer *k = layers_find(l, (size_t)i);
+	const struct tensor *t = find(y, &r->t[i], (int)l->nout);
+	struct difference d = {.why = "missing on the other side", .error = INFINITY};
+
+	if (t)
+		d = compare(t, r->t[i].t, a);
+	if (d.why && !strcmp(d.why, "the reference is all zero, which proves nothing"))
+		d.why = NULL;
+	if (!k || d.why) {
+		bool same = !d.why && d.error <= (dtype_is_float(r->t[i].t->dtype) ? tolerance : 0);
+		report(r->t[i].name, seed, true, r->t[i].t, &d, same);
+		return same;
+	}
+	struct rounding o = layers_rounding(l, k, t, r->t[i].t, r->t[k->before].t);
+	report_layer(r->t[i].name, seed, t, &o, o.far <= tie);
+	return o.far <= tie;
+}
+
+static bool compare_layers(const char *new, const char *old)
+{
+	struct source y, r;
+	struct layers l;
+	bool equal = true;
+
+	source_open(&y, new);
+	source_open(&r, old);
+	layers_open(&l, old);
+	check_names();
+	for (unsigned long i = 0; i < runs; i++, spec.seed++) {
+		struct arena fresh = {0};
+		struct tensor **in = inputs_make(r.m, &spec, &fresh);
+		struct outputs oy = y.kind->run(&y, inputs_for(&y, &r, in, &fresh), &fresh), or = layers_run(&l, in, &oy, &fresh);
+		for (int k = 0; k < (int)l.nout; k++)
+			equal &= compare_layer(&l, &oy, & or, k, spec.seed, &fresh);
+		arena_release(&fresh);
+	}
+	return equal;
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct source y, r, *made;
@@ -380,8 +453,10 @@ static int run(const struct tool *t, struct tool_args *a)
 		tool_usage();
 	end_after(seconds);
 	json = a->json;
-	if (rewritten) {
-		equal = compare_rewritten(a->file[0], a->file[1]);
+	if (rewritten && by_layers)
+		die(EX_BADUSE, "--rewritten and --layers: one of them");
+	if (rewritten || by_layers) {
+		equal = (rewritten ? compare_rewritten : compare_layers)(a->file[0], a->file[1]);
 		if (json)
 			printf("%s\n]\n", printed ? "" : "[");
 		return equal ? EX_GOOD : EX_DIFFERENT;
