@@ -59,6 +59,25 @@ ge-fuse words.g | ge-layout | ge-plan -q --no-fallback -o x.g 2>err
 [ $? -eq 69 ] && grep -q 'have no kernel' err
 ok $? "without the slow path it is refused" || cat err
 
+# run-cmp takes values that are no tensors apart on both sides: maps with keys of words, sequences.
+cat >maps.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+const one = i64[] [1]
+graph main {
+  input x: f32[2,3]
+  z = hone.ZipMap(x) {classlabels_strings=["a", "b", "c"]}
+  s = SplitToSequence(x, @one) {axis=0}
+  output z = z
+  output s = s
+}
+END
+ge-load maps.txt | ge-shape -o maps.g && hone build -q -o maps maps.g && run-cmp maps.so maps.g >out &&
+	[ "$(grep -c 'z\[[01]\]{\(keys\|values\)}.*equal$' out) $(grep -c 's\[[01]\].*equal$' out)" = '4 2' ]
+ok $? "run-cmp compares maps and sequences" || cat out
+sed 's/"b", "c"/"d", "c"/' maps.txt | ge-load -o other.g && run-cmp maps.so other.g >out
+is "$? $(grep -c 'keys}.*DIFFERENT' out)" "1 2" "and finds keys that differ"
+
 cat >main.c <<'END'
 #include <stdio.h>
 #include <string.h>

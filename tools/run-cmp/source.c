@@ -66,6 +66,7 @@ static struct outputs library_source_run(struct source *s, struct tensor **in, s
 		o.t[i] = (struct named_tensor){(char *)l->model->outputs[i].name, out[i]};
 	}
 	library_run(l, in, out, a);
+	o.n = values_flatten(o.t, o.n, &o.t, a);
 	return o;
 }
 
