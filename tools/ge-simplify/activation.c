@@ -214,6 +214,30 @@ static const char *max_to_relu(struct rewrite *rw, node_id n)
 	return NULL;
 }
 
+/* The other bound is that of a node for this one alone: Max or Relu before Min, Min before Max. */
+static const char *to_clip(struct rewrite *rw, node_id n)
+{
+	enum opcode op = node(rw_module(rw), n)->op, before = op == OP_Min ? OP_Max : OP_Min;
+	val_id v, x;
+	double bound[2] = {0}; /* of Min, of Max or Relu */
+	node_id inner;
+
+	if (node(rw_module(rw), n)->nin != 2 || !rw_with_scalar(rw, n, &v, &bound[op == OP_Max]) || !keeps_type(rw, n, v) ||
+	    !dtype_is_float(rw_type(rw, v)->dtype))
+		return NO_MATCH;
+	if (op == OP_Min && (inner = rw_def1(rw, v, OP_Relu)))
+		x = rw_in(rw, inner, 0);
+	else if (!(inner = rw_def1(rw, v, before)) || node(rw_module(rw), inner)->nin != 2 ||
+		 !rw_with_scalar(rw, inner, &x, &bound[before == OP_Max]) || !keeps_type(rw, inner, x))
+		return NO_MATCH;
+	if (!(bound[1] <= bound[0]))
+		return "the lower bound is above the upper one";
+	enum dtype t = rw_type(rw, x)->dtype;
+	v = rw_node(rw, n, OP_Clip, 3, (val_id[]){x, rw_constant(rw, t, 0, NULL, &bound[1]), rw_constant(rw, t, 0, NULL, &bound[0])});
+	rw_replace(rw, node(rw_module(rw), n)->out[0], v);
+	return NULL;
+}
+
 const struct rule rules_activation[] = {
 	{"gelu-erf", OP_Mul, gelu_erf, "x/2 (1 + erf(x/sqrt 2)) becomes Gelu", MEASURE_WORK},
 	{"gelu-erf", OP_Div, gelu_erf, "x/2 (1 + erf(x/sqrt 2)) becomes Gelu", MEASURE_WORK},
@@ -224,6 +248,8 @@ const struct rule rules_activation[] = {
 	{"hard-swish", OP_Div, hard_swish, "x Clip(x + 3, 0, 6) / 6 becomes HardSwish", MEASURE_WORK},
 	{"swish", OP_Mul, swish, "x sigmoid(a x) becomes Swish", MEASURE_WORK},
 	{"mish", OP_Mul, mish, "x tanh(softplus(x)) becomes Mish", MEASURE_WORK},
+	{"to-clip", OP_Min, to_clip, "min(max(x, a), b) becomes Clip", MEASURE_WORK},
+	{"to-clip", OP_Max, to_clip, "min(max(x, a), b) becomes Clip", MEASURE_WORK},
 	{"relu", OP_Clip, clip_to_relu, "max(x, 0) becomes Relu", MEASURE_WORK},
 	{"relu", OP_Max, max_to_relu, "max(x, 0) becomes Relu", MEASURE_WORK},
 	{0},

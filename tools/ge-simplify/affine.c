@@ -18,6 +18,7 @@ struct linear {
 	val_id weight, bias; /* bias 0: none */
 	int64_t channels;    /* of the result */
 	int axis;            /* of the result's channels, from the end: -1 last */
+	node_id turn;        /* the Transpose that the result goes through, 0: none; axis is that of its result */
 };
 
 /* Element c of axis `axis` (negative: from the end) of constant v, which is 1 along all others, repeated if it
@@ -42,16 +43,35 @@ static double *per_channel(struct rewrite *rw, val_id v, int axis, int64_t chann
 	return y;
 }
 
-/* The linear operator with constant weights that computes v for us alone. */
+/* The axis of l's result, from the end, that its axis is after its Transpose. */
+static bool turned_axis(struct rewrite *rw, struct linear *l)
+{
+	int64_t p[RANK_MAX];
+	int rank;
+
+	if (!transpose_order(rw, l->turn, p, &rank))
+		return false;
+	for (int i = 0; i < rank; i++)
+		if (p[i] - rank == l->axis) {
+			l->axis = i - rank;
+			return true;
+		}
+	return false;
+}
+
+/* The linear operator with constant weights that computes v, or what v is a Transpose of, for us alone. */
 static const char *linear_of(struct rewrite *rw, val_id v, struct linear *l)
 {
+	node_id turn = rw_def1(rw, v, OP_Transpose);
+	if (turn)
+		v = rw_in(rw, turn, 0);
 	node_id n = rw_node_of(rw, v);
 	const struct node *x = n ? node(rw_module(rw), n) : NULL;
 	struct tensor *w;
 
 	if (!n || (x->op != OP_Conv && x->op != OP_ConvTranspose && x->op != OP_Gemm && x->op != OP_MatMul))
 		return NO_MATCH;
-	*l = (struct linear){.node = n, .weight = rw_in(rw, n, 1), .bias = rw_in(rw, n, 2)};
+	*l = (struct linear){.node = n, .weight = rw_in(rw, n, 1), .bias = rw_in(rw, n, 2), .turn = turn};
 	w = rw_const(rw, l->weight);
 	if (!w || (l->bias && !rw_const(rw, l->bias)))
 		return NO_MATCH;
@@ -66,7 +86,7 @@ static const char *linear_of(struct rewrite *rw, val_id v, struct linear *l)
 	default: l->channels = w->dims[w->rank - 1]; break;
 	}
 	l->axis = x->op == OP_Conv || x->op == OP_ConvTranspose ? 1 - w->rank : -1;
-	return NULL;
+	return turn && !turned_axis(rw, l) ? NO_MATCH : NULL;
 }
 
 /* Channel of the result that element i of the weights belongs to. */
@@ -133,6 +153,10 @@ static const char *fold(struct rewrite *rw, node_id root, const struct linear *l
 	rw_copy_attrs(rw, rw_node_of(rw, v), l->node);
 	if (op == OP_Gemm)
 		attr_drop(m, rw_node_of(rw, v), "beta");
+	if (l->turn) {
+		v = rw_node(rw, root, OP_Transpose, 1, &v);
+		rw_copy_attrs(rw, rw_node_of(rw, v), l->turn);
+	}
 	rw_replace(rw, result(rw, root), v);
 	return NULL;
 }
@@ -178,7 +202,8 @@ static const char *batch_norm_into(struct rewrite *rw, node_id n)
 
 	if (why || (why = linear_of(rw, rw_in(rw, n, 0), &l)))
 		return why;
-	if (l.axis == -1 && rw_type(rw, rw_in(rw, n, 0))->rank != 2)
+	int rank = rw_type(rw, rw_in(rw, n, 0))->rank;
+	if (rank == RANK_UNKNOWN ? l.turn || l.axis == -1 : l.axis != 1 - rank)
 		return "its channels are not the columns of the product";
 	if (!read_batch_norm(rw, n, &a) || a.channels != l.channels)
 		return "its parameters are not constant";

@@ -173,12 +173,38 @@ static bool zero_pads(struct rewrite *rw, node_id n, int64_t pads[2 * RANK_MAX],
 	return true;
 }
 
-/* Zeros around the operand of a convolution, or of an average that counts them, become its own. */
+/* The pads of n as they are behind the Transpose. */
+static bool turn_pads(struct rewrite *rw, node_id turn, int64_t *pads, int rank)
+{
+	int64_t p[RANK_MAX], old[2 * RANK_MAX];
+	int k;
+
+	if (!transpose_order(rw, turn, p, &k) || k != rank)
+		return false;
+	memcpy(old, pads, sizeof *old * 2 * (size_t)rank);
+	for (int i = 0; i < rank; i++) {
+		pads[i] = old[p[i]];
+		pads[rank + i] = old[rank + p[i]];
+	}
+	return true;
+}
+
+/* x, or its Transpose as `turn` is one. */
+static val_id turned(struct rewrite *rw, node_id root, node_id turn, val_id x)
+{
+	if (!turn)
+		return x;
+	x = rw_node(rw, root, OP_Transpose, 1, &x);
+	rw_copy_attrs(rw, rw_node_of(rw, x), turn);
+	return x;
+}
+
+/* Zeros around the operand of a convolution, or of an average that counts them, become its own; through a Transpose, too. */
 static const char *pad_into_window(struct rewrite *rw, node_id n)
 {
 	struct module *m = rw_module(rw);
 	const struct node *x = node(m, n);
-	node_id pad = rw_def1(rw, rw_in(rw, n, 0), OP_Pad);
+	node_id turn = rw_def1(rw, rw_in(rw, n, 0), OP_Transpose), pad = rw_def1(rw, rw_in(rw, turn ? turn : n, 0), OP_Pad);
 	int64_t pads[2 * RANK_MAX], own[2 * RANK_MAX] = {0};
 	const int64_t *p;
 	int rank, count, spatial;
@@ -188,6 +214,8 @@ static const char *pad_into_window(struct rewrite *rw, node_id n)
 		return NO_MATCH;
 	if (!zero_pads(rw, pad, pads, &rank))
 		return "the Pad before it does not add a known number of zeros";
+	if (turn && !turn_pads(rw, turn, pads, rank))
+		return NO_MATCH;
 	if (pads[0] || pads[1] || pads[rank] || pads[rank + 1])
 		return "the Pad before it changes batch or channels";
 	if (strcmp(attr_s(x, "auto_pad"), "NOTSET"))
@@ -205,7 +233,7 @@ static const char *pad_into_window(struct rewrite *rw, node_id n)
 	if (average)
 		attr_set_int(m, n, "count_include_pad", 1);
 	attr_set_ints(m, n, "pads", 2 * spatial, own);
-	rw_set_in(rw, n, 0, rw_in(rw, pad, 0));
+	rw_set_in(rw, n, 0, turned(rw, n, turn, rw_in(rw, pad, 0)));
 	return NULL;
 }
 

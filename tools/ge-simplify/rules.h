@@ -5,6 +5,7 @@
 
 extern const struct rule rules_noop[];       /* nodes that change nothing */
 extern const struct rule rules_shape[];      /* Reshape and its kin, Transpose */
+extern const struct rule rules_order[];      /* Transposes around nodes that take any order of axes */
 extern const struct rule rules_move[];       /* Concat, Split, Pad */
 extern const struct rule rules_activation[]; /* decomposed activations */
 extern const struct rule rules_norm[];       /* decomposed normalisations */
@@ -35,6 +36,8 @@ bool product_is(const struct product *p, double k, double tol, val_id x, int n);
 /* An i64 constant for Reshape that gives type t; 0 if more than one dimension is not a number, or
  * one may be 0. */
 val_id shape_operand(struct rewrite *rw, const struct type *t);
+/* The permutation of a Transpose; false where neither attribute nor rank is there. */
+bool transpose_order(struct rewrite *rw, node_id n, int64_t perm[RANK_MAX], int *rank);
 /* Axes of a Reduce or Squeeze node (operand i), in [0, rank), ascending; how many, -1: not known. All: rank. */
 int const_axes(struct rewrite *rw, node_id n, uint32_t i, int rank, int64_t axes[RANK_MAX]);
 #endif

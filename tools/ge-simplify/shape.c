@@ -73,8 +73,7 @@ static const char *reshape_twice(struct rewrite *rw, node_id n)
 	return replace_by_reshape(rw, n, rw_in(rw, inner, 0), shape);
 }
 
-/* The permutation of a Transpose; false where neither attribute nor rank is there. */
-static bool permutation(struct rewrite *rw, node_id n, int64_t perm[RANK_MAX], int *rank)
+bool transpose_order(struct rewrite *rw, node_id n, int64_t perm[RANK_MAX], int *rank)
 {
 	const int64_t *p = attr_ints(node(rw_module(rw), n), "perm", rank);
 
@@ -95,7 +94,7 @@ static const char *transpose_twice(struct rewrite *rw, node_id n)
 	int rank, k;
 	val_id v;
 
-	if (!inner || !permutation(rw, n, p, &rank) || !permutation(rw, inner, q, &k) || rank != k)
+	if (!inner || !transpose_order(rw, n, p, &rank) || !transpose_order(rw, inner, q, &k) || rank != k)
 		return NO_MATCH;
 	for (int i = 0; i < rank; i++)
 		both[i] = q[p[i]];
@@ -110,7 +109,7 @@ static const char *same_order(struct rewrite *rw, node_id n)
 	int64_t p[RANK_MAX];
 	int rank;
 
-	if (!permutation(rw, n, p, &rank))
+	if (!transpose_order(rw, n, p, &rank))
 		return NO_MATCH;
 	for (int i = 0; i < rank; i++)
 		if (p[i] != i)
@@ -127,7 +126,7 @@ static const char *transpose_of_ones(struct rewrite *rw, node_id n)
 	int rank;
 	val_id shape;
 
-	if (!permutation(rw, n, p, &rank) || t->rank != rank)
+	if (!transpose_order(rw, n, p, &rank) || t->rank != rank)
 		return NO_MATCH;
 	for (int i = 0; i < rank; i++) {
 		if (t->dims[p[i]] && poly_is_const(m->dims, t->dims[p[i]], &d) && d == 1)
