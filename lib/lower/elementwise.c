@@ -92,6 +92,13 @@ static ex_id shrink(struct lower *L, const ex_id *a)
 	return low_round(L, 0, low_select(L, low_fnc(L, FN_LT, x, -lambd), low_fnc(L, FN_ADD, x, bias), high));
 }
 
+/* Integers had it before opset 13: cut off. */
+static ex_id erf_of(struct lower *L, const ex_id *a)
+{
+	return dtype_is_float(low_dtype(L, 0)) ? low_fn1(L, FN_ERF, a[0])
+					       : low_round(L, 0, low_fn1(L, FN_ERF, ex_cast(L->p, DT_F64, a[0])));
+}
+
 static ex_id tangent(struct lower *L, const ex_id *a) { return low_fn2(L, FN_DIV, low_fn1(L, FN_SIN, a[0]), low_fn1(L, FN_COS, a[0])); }
 
 /* (exp(|x|) + exp(-|x|)) / 2; the former as a square, which overflows no sooner than the result does. */
@@ -260,7 +267,7 @@ const struct lower_row lower_elementwise[] = {
 	{OP_Div, .fn = FN_DIV},
 	{OP_Elu, .map = elu},
 	{OP_Equal, .fn = FN_EQ},
-	{OP_Erf, .fn = FN_ERF},
+	{OP_Erf, .map = erf_of},
 	{OP_Exp, .fn = FN_EXP},
 	{OP_Floor, .fn = FN_FLOOR},
 	{OP_Gelu, .map = gelu},

@@ -175,9 +175,14 @@ static const char *pad(struct lower *L)
 	for (int i = 0; i < naxes; i++) {
 		if (!low_axis(axes[i], rank, &a))
 			return "axis outside the rank";
-		at[a] = poly_addc(P, at[a], -pads[i]);
-		if (!constant)
-			at[a] = padded_index(P, mode, at[a], L->shape[0][a]);
+		if (constant) {
+			at[a] = poly_addc(P, at[a], -pads[i]);
+			continue;
+		}
+		/* what negative pads cut off is not repeated */
+		int64_t begin = pads[i] < 0 ? -pads[i] : 0, end = pads[naxes + i] < 0 ? -pads[naxes + i] : 0;
+		at[a] = padded_index(P, mode, poly_addc(P, at[a], begin ? 0 : -pads[i]), L->shape[0][a] - begin - end);
+		at[a] = poly_addc(P, at[a], begin);
 	}
 	for (int i = 0; i < rank; i++) {
 		cond[2 * i] = at[i];

@@ -49,6 +49,18 @@ static ex_id over(struct lower *L, ex_id x, ex_id scale)
 	return low_fn2(L, FN_DIV, x, scale);
 }
 
+/* The type in which is divided: that of `precision`, by default the scale's; a half, else f32. */
+static enum dtype division_type(struct lower *L)
+{
+	int64_t given = attr_i(L->n, "precision");
+	enum dtype t = given ? dtype_from_onnx((int)given) : low_dtype(L, 1);
+
+	return t == DT_F16 || t == DT_BF16 ? t : DT_F32;
+}
+
+/* x in f32, rounded to type t. */
+static ex_id rounded(struct lower *L, enum dtype t, ex_id x) { return ex_cast(L->p, DT_F32, ex_cast(L->p, t, ex_cast(L->p, DT_F32, x))); }
+
 /* round(x) + zero, in f32, as the nearest integer that type t has; of NaN the lowest. As an unsigned integer that is what it converts
  * to. */
 static ex_id code_of(struct lower *L, ex_id x, ex_id zero, enum dtype t)
@@ -73,7 +85,9 @@ static const char *quantize(struct lower *L)
 		return low_why(L, "codes of type %s", dtype_name(t));
 	stage_id s = low_result(L, 0, "quantize");
 	low_index(L, s, index);
-	ex_id x = over(L, low_float(L, low_read(L, 0, index)), low_float(L, low_grid(L, 1, index)));
+	enum dtype in = division_type(L);
+	ex_id x = rounded(L, in, low_read(L, 0, index)), scale = rounded(L, in, low_grid(L, 1, index));
+	x = rounded(L, in, over(L, x, scale));
 	stage_body(L->p, s, COMB_NONE, code_of(L, x, low_has(L, 2) ? low_float(L, low_grid(L, 2, index)) : 0, t));
 	return NULL;
 }

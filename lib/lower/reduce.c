@@ -127,7 +127,10 @@ static const char *reduce_min(struct lower *L) { return reduce(L, "min", BEFORE_
 static const char *reduce_l1(struct lower *L) { return reduce(L, "sum", BEFORE_ABS, COMB_SUM, AFTER_NONE); }
 static const char *reduce_l2(struct lower *L) { return reduce(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_SQRT); }
 static const char *reduce_sumsq(struct lower *L) { return reduce(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_NONE); }
-static const char *reduce_logsum(struct lower *L) { return reduce(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_LOG); }
+static const char *reduce_logsum(struct lower *L)
+{
+	return dtype_is_float(low_dtype(L, 0)) ? reduce(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_LOG) : "a logarithm of integers";
+}
 
 static const char *global_pool(struct lower *L, const char *name, enum before f, enum combiner c, enum after g)
 {
@@ -259,7 +262,7 @@ static const char *log_softmax(struct lower *L)
 static const char *reduce_logsumexp(struct lower *L)
 {
 	struct along r;
-	const char *why = read_axes(L, &r);
+	const char *why = dtype_is_float(low_dtype(L, 0)) ? read_axes(L, &r) : "a logarithm of integers";
 	poly x[LOOP_RANK_MAX];
 
 	if (why)

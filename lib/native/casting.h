@@ -19,7 +19,7 @@ static inline struct cast_to cast_to(int type, bool saturate, char round)
 	return (struct cast_to){type, narrow || type == NATIVE_F8E8M0 || (native_is_small(type) && !saturate), saturate, round};
 }
 
-/* Fixed point beyond its range: the low bits. */
+/* An integer type of fewer than 8 bits takes the nearest integer, of two the even one; beyond its range the low bits. */
 static inline void cast_store_special(const struct cast_to *c, void *p, int64_t at, int64_t count, const double *v)
 {
 	uint8_t *o = (uint8_t *)p + at;
@@ -30,6 +30,6 @@ static inline void cast_store_special(const struct cast_to *c, void *p, int64_t 
 		else if (native_is_small(c->type))
 			o[i] = native_put_small(c->type, v[i], c->saturate);
 		else
-			native_set_int(c->type, p, at + i, fabs(v[i]) < 0x1p63 ? (int64_t)v[i] : 0);
+			native_set_int(c->type, p, at + i, fabs(v[i]) < 0x1p62 ? (int64_t)rint(v[i]) : 0);
 }
 #endif

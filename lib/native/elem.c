@@ -52,7 +52,7 @@ ELEM_D1(Gelu, p[0] ? elem_tanh_gelu(x) : elem_erf_gelu(x))
 ELEM_D1(HardSigmoid, elem_clamp01(p[0] * x + p[1]))
 ELEM_D1(HardSwish, x * elem_clamp01(x / 6 + 0.5))
 ELEM_D1(IsInf, (x == INFINITY && p[1]) || (x == -INFINITY && p[0]))
-ELEM_D1(IsNaN, x != x) ELEM_I1(IsNaN, x != x)
+ELEM_D1(IsNaN, x != x)
 ELEM_D1(LeakyRelu, x < 0 ? p[0] * x : x)
 ELEM_D1(Log, log(x))
 ELEM_D1(Mish, x * tanh(elem_softplus(x)))
@@ -195,6 +195,9 @@ static bool elem_has(int type)
 	       type == NATIVE_U2 || type == NATIVE_I2;
 }
 
+/* Its elements are real numbers, not integers. */
+static bool elem_is_real(int type) { return native_is_float(type) || native_is_small(type); }
+
 static void elem_attrs(const struct native *n, const struct elem_row *f, double *p)
 {
 	for (int i = 0; i < 2; i++) {
@@ -208,7 +211,7 @@ static void elem_attrs(const struct native *n, const struct elem_row *f, double 
 static const char *elem_one(struct native *n, const struct elem_row *f)
 {
 	const struct native_tensor *x = &n->in[0];
-	bool whole = f->i1 && !native_is_float(x->type);
+	bool whole = f->i1 && !elem_is_real(x->type);
 	int type = f->to_bool ? NATIVE_BOOL : x->type;
 	int64_t count = native_count(x), w[ELEM_BLOCK];
 	double p[2], v[ELEM_BLOCK];
@@ -329,7 +332,7 @@ static void elem_block(const struct elem_row *f, const struct elem_walk *w, cons
 static void elem_walk(const struct native *n, const struct elem_row *f, const struct elem_walk *w, const struct native_tensor *const *x,
 		      int type, void *y)
 {
-	bool whole = f->i2 && !native_is_float(x[0]->type) && !native_is_float(x[1]->type);
+	bool whole = f->i2 && !elem_is_real(x[0]->type) && !elem_is_real(x[1]->type);
 	int64_t index[NATIVE_RANK_MAX] = {0}, off[2] = {0}, row = w->dims[w->rank - 1];
 	double p[2];
 
@@ -360,7 +363,7 @@ static const char *elem_pair(struct native *n, const struct elem_row *f, const s
 	const struct native_tensor *x[2] = {a, b};
 	struct elem_walk w;
 	const char *why = elem_shape(n, &w, x);
-	bool whole = f->i2 && !native_is_float(a->type) && !native_is_float(b->type);
+	bool whole = f->i2 && !elem_is_real(a->type) && !elem_is_real(b->type);
 	int64_t *dims = NULL;
 
 	if (why)
@@ -475,10 +478,7 @@ NATIVE const char *native_Not(struct native *n)
 	return elem_one(n, &(struct elem_row){.d1 = elem_d1_Not, .i1 = elem_i1_Not, .to_bool = true});
 }
 NATIVE const char *native_BitwiseNot(struct native *n) { return elem_one(n, &(struct elem_row){.i1 = elem_i1_BitwiseNot}); }
-NATIVE const char *native_IsNaN(struct native *n)
-{
-	return elem_one(n, &(struct elem_row){.d1 = elem_d1_IsNaN, .i1 = elem_i1_IsNaN, .to_bool = true});
-}
+NATIVE const char *native_IsNaN(struct native *n) { return elem_one(n, &(struct elem_row){.d1 = elem_d1_IsNaN, .to_bool = true}); }
 NATIVE const char *native_IsInf(struct native *n)
 {
 	return elem_one(n, &(struct elem_row){.d1 = elem_d1_IsInf, .to_bool = true, .attr = {{"detect_negative"}, {"detect_positive"}}});

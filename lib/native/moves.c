@@ -336,7 +336,7 @@ NATIVE const char *native_Split(struct native *n)
 
 /* ---- Pad: a table per axis says where each index comes from ---- */
 
-/* Index in the operand for index i of the result, along an axis of extent n padded by b at its begin; -1: the fill value. */
+/* Index in what is padded for index i of the result, along an axis of extent n padded by b at its begin; -1: the fill value. */
 static int64_t moves_source(char mode, int64_t i, int64_t b, int64_t n)
 {
 	int64_t at = i - b;
@@ -357,8 +357,23 @@ static int64_t moves_source(char mode, int64_t i, int64_t b, int64_t n)
 	}
 }
 
-/* Pads of each axis, and the result's dims. */
-static const char *moves_pads(struct native *n, char mode, int64_t *begin, int64_t *dims)
+/* What negative pads leave of an axis; it is cropped first, then padded. */
+struct moves_crop {
+	int64_t begin, extent; /* of the operand */
+	int64_t before;        /* elements that are put before it */
+};
+
+static struct moves_crop moves_crop(int64_t extent, int64_t begin, int64_t end)
+{
+	struct moves_crop c = {.begin = begin < 0 ? -begin : 0, .before = begin > 0 ? begin : 0};
+
+	c.extent = extent - c.begin + (end < 0 ? end : 0);
+	c.extent = c.extent < 0 ? 0 : c.extent;
+	return c;
+}
+
+/* Crop of each axis, and the result's dims. */
+static const char *moves_pads(struct native *n, char mode, struct moves_crop *crop, int64_t *dims)
 {
 	const struct native_tensor *x = &n->in[0];
 	const int64_t *pads = NULL, *axes = NULL;
@@ -368,18 +383,21 @@ static const char *moves_pads(struct native *n, char mode, int64_t *begin, int64
 	naxes = naxes < 0 ? x->rank : naxes;
 	if (count != 2 * naxes || naxes > x->rank)
 		return "pads do not fit the axes";
-	if (x->rank)
-		memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
+	for (int k = 0; k < x->rank; k++) {
+		dims[k] = x->dims[k];
+		crop[k] = moves_crop(x->dims[k], 0, 0);
+	}
 	for (int64_t i = 0; i < naxes; i++) {
 		int axis = native_axis(axes ? axes[i] : i, x->rank);
 		if (axis < 0 || seen[axis])
 			return "an axis is outside the rank or given twice";
 		seen[axis] = true;
-		begin[axis] = pads[i];
 		if (__builtin_add_overflow(dims[axis], pads[i], &dims[axis]) ||
-		    __builtin_add_overflow(dims[axis], pads[naxes + i], &dims[axis]) || dims[axis] < 0 ||
-		    (dims[axis] && !x->dims[axis] && mode != 'c'))
-			return "pads leave a negative extent, or there is nothing to repeat";
+		    __builtin_add_overflow(dims[axis], pads[naxes + i], &dims[axis]) || dims[axis] < 0)
+			return "pads leave a negative extent";
+		crop[axis] = moves_crop(x->dims[axis], pads[i], pads[naxes + i]);
+		if (dims[axis] && !crop[axis].extent && mode != 'c')
+			return "pads leave nothing to repeat";
 	}
 	return NULL;
 }
@@ -390,18 +408,18 @@ struct moves_pad {
 };
 
 /* whole: of all indices. NULL: no memory. */
-static const int64_t *moves_pad_axis(struct native *n, struct moves_pad *p, char mode, int64_t begin, int64_t extent, bool whole)
+static const int64_t *moves_pad_axis(struct native *n, struct moves_pad *p, char mode, const struct moves_crop *c, bool whole)
 {
-	int64_t end = begin + extent < p->count ? begin + extent : p->count;
-
-	p->first = whole || begin < 0 ? 0 : begin < p->count ? begin : p->count;
-	p->run = whole || end < p->first ? 0 : end - p->first;
-	p->begin = begin < 0 && p->run ? -begin : 0;
+	p->first = whole ? 0 : c->before < p->count ? c->before : p->count;
+	p->run = whole ? 0 : c->extent < p->count - p->first ? c->extent : p->count - p->first;
+	p->begin = p->run ? c->begin : 0;
 	if (!(p->source = n->scratch(n, sizeof *p->source * (size_t)p->count)))
 		return NULL;
 	for (int64_t i = 0; i < p->count; i += i == p->first && p->run ? p->run : 1)
-		if (i != p->first || !p->run)
-			p->source[i] = moves_source(mode, i, begin, extent);
+		if (i != p->first || !p->run) {
+			int64_t at = moves_source(mode, i, c->before, c->extent);
+			p->source[i] = at < 0 ? at : at + c->begin;
+		}
 	return p->source;
 }
 
@@ -436,13 +454,13 @@ static void moves_padded_row(char *to, const char *from, size_t size, const stru
 NATIVE const char *native_Pad(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0];
-	int64_t begin[NATIVE_RANK_MAX + 1] = {0}, dims[NATIVE_RANK_MAX + 1] = {1}, from[NATIVE_RANK_MAX + 1], at[NATIVE_RANK_MAX] = {0},
-					count;
+	int64_t dims[NATIVE_RANK_MAX + 1] = {1}, from[NATIVE_RANK_MAX + 1], at[NATIVE_RANK_MAX] = {0}, count;
+	struct moves_crop crop[NATIVE_RANK_MAX + 1];
 	struct moves_pad pad[NATIVE_RANK_MAX + 1];
 	char mode = *native_str(n, "mode"), zero[16] = {0}, *y;
 	size_t size = native_size(x->type);
 	int last = x->rank - 1;
-	const char *why = size ? moves_pads(n, mode, begin, dims) : native_no_type(), *fill = native_has(n, 2) ? n->in[2].data : zero;
+	const char *why = size ? moves_pads(n, mode, crop, dims) : native_no_type(), *fill = native_has(n, 2) ? n->in[2].data : zero;
 
 	if (why)
 		return why;
@@ -455,7 +473,7 @@ NATIVE const char *native_Pad(struct native *n)
 	moves_strides(x, from);
 	for (int k = 0; k < x->rank; k++) {
 		pad[k].count = dims[k];
-		if (!moves_pad_axis(n, &pad[k], mode, begin[k], x->dims[k], k < last))
+		if (!moves_pad_axis(n, &pad[k], mode, &crop[k], k < last))
 			return native_no_room(n);
 	}
 	if (!x->rank)

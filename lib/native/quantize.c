@@ -50,6 +50,24 @@ static bool quantize_is_code(int type)
 
 static bool quantize_has(int type) { return native_is_float(type) || quantize_is_code(type) || type == NATIVE_BOOL; }
 
+/* The type in which is divided: that of `precision`, by default the scale's; a half, else f32. */
+static int quantize_precision(const struct native *n)
+{
+	int type = (int)native_int(n, "precision");
+
+	type = type ? type : n->in[1].type;
+	return type == NATIVE_F16 || type == NATIVE_BF16 ? type : NATIVE_F32;
+}
+
+static double quantize_rounded(int type, double v)
+{
+	switch (type) {
+	case NATIVE_F16: return native_widen(native_narrow(v, 5, 10), 5, 10);
+	case NATIVE_BF16: return native_widen(native_narrow(v, 8, 7), 8, 7);
+	default: return (double)(float)v;
+	}
+}
+
 /* Codes of f32 of one grid. */
 static void quantize_bytes(int type, const float *x, int64_t count, float scale, float zero, void *y)
 {
@@ -66,11 +84,13 @@ static void quantize_each(const struct native *n, const struct quantize_grid *g,
 {
 	const struct native_tensor *x = &n->in[0], *scale = &n->in[1], *zero = native_has(n, 2) ? &n->in[2] : NULL;
 	bool saturate = native_int(n, "saturate") != 0;
+	int precision = quantize_precision(n);
 
 	for (int64_t i = 0, count = native_count(x); i < count; i++) {
 		int64_t s = quantize_at(g, i);
 		double z = zero ? native_get(zero->type, zero->data, s) : 0;
-		double v = (double)(float)(native_get(x->type, x->data, i) / native_get(scale->type, scale->data, s));
+		double over = quantize_rounded(precision, native_get(scale->type, scale->data, s));
+		double v = quantize_rounded(precision, quantize_rounded(precision, native_get(x->type, x->data, i)) / over);
 		if (native_is_small(type))
 			((uint8_t *)y)[i] = native_put_small(type, v + z, saturate);
 		else
@@ -93,7 +113,8 @@ NATIVE const char *native_QuantizeLinear(struct native *n)
 		return native_no_type();
 	if (!(y = n->room(n, 0, type, x->rank, x->dims)))
 		return native_no_room(n);
-	if (g.one && x->type == NATIVE_F32 && n->in[1].type == NATIVE_F32 && (type == NATIVE_U8 || type == NATIVE_I8))
+	if (g.one && x->type == NATIVE_F32 && n->in[1].type == NATIVE_F32 && quantize_precision(n) == NATIVE_F32 &&
+	    (type == NATIVE_U8 || type == NATIVE_I8))
 		quantize_bytes(type, x->data, native_count(x), *(const float *)n->in[1].data, (float)native_number(n, 2, 0), y);
 	else
 		quantize_each(n, &g, type, y);

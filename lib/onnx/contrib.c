@@ -141,15 +141,27 @@ static bool dynamic_quantize_matmul(struct contrib *x)
 }
 
 /* The same operators as ONNX's, of more types. */
-static bool same(struct contrib *x, enum opcode op)
+static val_id same_of(struct contrib *x, enum opcode op)
 {
 	val_id y = make(x, op, 3, (val_id[]){operand(x, 0), operand(x, 1), operand(x, 2)});
 
 	keep(x, y, "axis");
+	return y;
+}
+/* Halves are divided in f32. */
+static bool quantize_linear(struct contrib *x)
+{
+	val_id scale = operand(x, 1);
+	enum dtype t = scale ? val(x->m, scale)->type.dtype : DT_NONE;
+
+	if (!scale)
+		return false;
+	val_id y = same_of(x, OP_QuantizeLinear);
+	if (t != DT_F32)
+		attr_set_int(x->m, val(x->m, y)->def, "precision", dtype_to_onnx(DT_F32));
 	return done(x, y);
 }
-static bool quantize_linear(struct contrib *x) { return operand(x, 1) && same(x, OP_QuantizeLinear); }
-static bool dequantize_linear(struct contrib *x) { return operand(x, 1) && same(x, OP_DequantizeLinear); }
+static bool dequantize_linear(struct contrib *x) { return operand(x, 1) && done(x, same_of(x, OP_DequantizeLinear)); }
 
 static const struct {
 	const char *name;

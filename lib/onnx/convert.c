@@ -93,6 +93,15 @@ static node_id after(struct importer *c, node_id id, uint32_t k, enum opcode op,
 	return p;
 }
 
+/* Halves were divided in f32 before `precision` came. Types that are not known yet may be halves. */
+static void quantize_precision(struct importer *c, node_id n)
+{
+	enum dtype t = convert_has(c, n, 1) ? val(c->m, node(c->m, n)->in[1])->type.dtype : DT_F32;
+
+	if (c->opset >= 19 && (t == DT_NONE || t == DT_F16 || t == DT_BF16))
+		attr_set_int(c->m, n, "precision", dtype_to_onnx(DT_F32));
+}
+
 static void axes_operand(struct importer *c, node_id n) { convert_to_operand(c, n, "axes", 1); }
 static void split_operand(struct importer *c, node_id n) { convert_to_operand(c, n, "split", 1); }
 
@@ -377,6 +386,7 @@ static const struct conversion {
 	{OP_LogSoftmax, 13, softmax_axis},
 	{OP_Pad, 11, pad_operands},
 	{OP_ReduceL1, 18, axes_operand},
+	{OP_QuantizeLinear, 23, quantize_precision},
 	{OP_ReduceL2, 18, axes_operand},
 	{OP_ReduceLogSum, 18, axes_operand},
 	{OP_ReduceLogSumExp, 18, axes_operand},

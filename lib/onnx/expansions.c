@@ -461,6 +461,18 @@ static const struct {
 	{OP_Trilu, trilu},
 };
 
+/* An operator of one operand of integers in f64, which has all that a double computes of them. */
+static bool in_floats(struct expander *x)
+{
+	enum dtype t = type_of(x, operand(x, 0))->dtype;
+	uint32_t nin = at(x)->nin;
+	val_id in[2] = {cast(x, operand(x, 0), DT_F64), operand(x, 1)}, y = make(x, at(x)->op, (int)(nin < 2 ? nin : 2), in);
+
+	node(x->m, made(x, y))->attr = at(x)->attr;
+	node(x->m, made(x, y))->nattr = at(x)->nattr;
+	return done(x, cast(x, y, t));
+}
+
 static void note_made(struct expander *x, node_id id, enum opcode by)
 {
 	while (x->by.n <= id)
@@ -473,6 +485,8 @@ static bool expand_node(struct expander *x, node_id id)
 	x->at = id;
 	if (id < x->by.n && x->by.a[id] == node(x->m, id)->op) /* what it still needs, as for its type, another of its kind needs too */
 		return false;
+	if (opset_lacks(x->m, node(x->m, id), x->opset))
+		return in_floats(x);
 	if (opset_needed(x->m, node(x->m, id)) <= x->opset && !(x->spread && node(x->m, id)->op == OP_Swish))
 		return false;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

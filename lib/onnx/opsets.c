@@ -216,7 +216,6 @@ static const struct {
 	{OP_QuantizeLinear, 19, "saturate", "1"},
 	{OP_QuantizeLinear, 21, "block_size", "0"},
 	{OP_QuantizeLinear, 21, "output_dtype", "0"},
-	{OP_QuantizeLinear, 23, "precision", "0"},
 	{OP_RNN, 14, "layout", "0"},
 	{OP_Range, 27, "stash_type", "1"},
 	{OP_Reshape, 14, "allowzero", "0"},
@@ -413,6 +412,22 @@ static void mean_variance_lower(struct module *m, const struct node *n, int opse
 	}
 }
 
+/* Before opset 23, operand and scale were of one type, and halves were divided in f32. */
+static int quantize_needs(struct module *m, const struct node *n)
+{
+	enum dtype x = val(m, n->in[0])->type.dtype, scale = val(m, n->in[1])->type.dtype;
+	int64_t given = attr_i(n, "precision");
+	enum dtype in = given ? dtype_from_onnx((int)given) : scale;
+
+	return (x && scale && x != scale) || (in && in != DT_F32 && in != DT_I32) ? 23 : OPSET_OLDEST;
+}
+
+static void quantize_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
+{
+	if (opset < 23)
+		drop(l, "precision");
+}
+
 static int no_needs(struct module *m, const struct node *n) { return OPSET_OLDEST; }
 
 /* What no table of the above says. */
@@ -433,6 +448,7 @@ static const struct {
 	{OP_Mod, mod_needs, NULL},
 	{OP_OptionalGetElement, optional_needs, NULL},
 	{OP_OptionalHasElement, optional_needs, NULL},
+	{OP_QuantizeLinear, quantize_needs, quantize_lower},
 	{OP_ReduceL1, reduce_needs, reduce_lower},
 	{OP_ReduceL2, reduce_needs, reduce_lower},
 	{OP_ReduceLogSum, reduce_needs, reduce_lower},
@@ -476,6 +492,19 @@ static const struct {
 	uint32_t types;
 	int since;
 } later[] = {{BIT(DT_F4E2M1), 23}, {BIT(DT_F8E8M0), 24}, {BIT(DT_U2) | BIT(DT_I2), 25}, {BIT(DT_F6E2M3) | BIT(DT_F6E3M2), 28}};
+
+bool opset_lacks(struct module *m, const struct node *n, int opset)
+{
+	static const struct {
+		enum opcode op;
+		int last;
+	} whole[] = {{OP_Erf, 12}, {OP_ReduceLogSum, 27}, {OP_ReduceLogSumExp, 27}};
+
+	for (size_t i = 0; i < COUNT(whole); i++)
+		if (whole[i].op == n->op && opset > whole[i].last)
+			return dtype_is_int(val(m, n->in[0])->type.dtype);
+	return false;
+}
 
 int opset_needed(struct module *m, const struct node *n)
 {

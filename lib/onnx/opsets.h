@@ -8,6 +8,9 @@ enum { OPSET_OLDEST = 7 };
 /* The lowest opset, at least OPSET_OLDEST, at which n means the same. */
 int opset_needed(struct module *m, const struct node *n);
 
+/* Is n of a type that its operator had once, but has no more in `opset`? opset_expand puts casts around it. */
+bool opset_lacks(struct module *m, const struct node *n, int opset);
+
 int opset_needed_by_output(struct module *m, val_id v); /* of any graph */
 
 /* A node as an older opset says it. */

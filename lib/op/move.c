@@ -469,15 +469,16 @@ static const char *shape_tile(struct infer *I)
 	return NULL;
 }
 
-/* Checks that a mode that repeats elements has an element to repeat. */
-static const char *pad_repeats(struct infer *I, int axis, dim before, dim after)
+/* Checks that a mode that repeats elements has an element to repeat, after what negative pads cut off. */
+static const char *pad_repeats(struct infer *I, int axis, dim before, poly begin, poly end, dim after)
 {
-	int64_t c, n;
+	int64_t c, n, b, e;
 	bool fills = *attr_s(I->n, "mode") == 'c';
 
-	if (fills || !poly_is_const(rule_polys(I), before, &n) || n || !poly_is_const(rule_polys(I), after, &c) || !c)
+	if (fills || !poly_is_const(rule_polys(I), before, &n) || !poly_is_const(rule_polys(I), after, &c) || !c ||
+	    !poly_is_const(rule_polys(I), begin, &b) || !poly_is_const(rule_polys(I), end, &e))
 		return NULL;
-	return rule_why(I, "axis %d has no elements to pad with", axis);
+	return n + (b < 0 ? b : 0) + (e < 0 ? e : 0) > 0 ? NULL : rule_why(I, "axis %d has no elements to pad with", axis);
 }
 
 static const char *shape_pad(struct infer *I)
@@ -509,7 +510,7 @@ static const char *shape_pad(struct infer *I)
 		d[axis] = poly_add(P, d[axis], poly_add(P, k->e[i], k->e[count + i]));
 		if (poly_is_const(P, d[axis], &v) && v < 0)
 			return rule_why(I, "the pads leave an extent of %lld at axis %d", (long long)v, axis);
-		if ((why = pad_repeats(I, axis, rule_dim(I, 0, axis), d[axis])))
+		if ((why = pad_repeats(I, axis, rule_dim(I, 0, axis), k->e[i], k->e[count + i], d[axis])))
 			return why;
 	}
 	rule_out(I, 0, I->in[0].dtype, rank, d);

@@ -22,7 +22,7 @@ enum case_flags {
 };
 
 /* $T the type; $S a shape, $B one that broadcasts with it, $C one that it broadcasts with, $V its last extent; $A an axis of it, $X some (i64 literal);
- * $K a number of the type; $F an attribute's; $b 0 or 1; $N the number of another type in ONNX; $U another type; $! what follows only half the
+ * $K a number of the type; $F an attribute's; $b 0 or 1; $N the number of another type in ONNX; $U another type; $4 the number of an integer type of fewer than 8 bits; $! what follows only half the
  * time, up to the next blank. */
 struct case_row {
 	const char *text, *types;
@@ -34,6 +34,7 @@ static const struct case_row case_rows[] = {
 #define INTS    "i8 u8 i16 u16 i32 u32 i64 u64"
 #define NUMBERS FLOATS " " INTS
 #define ALL     NUMBERS " bool"
+#define FLOAT8S " f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz"
 	{"Abs $T $S", NUMBERS, EXACT},
 	{"Neg $T $S", FLOATS " i8 i16 i32 i64", EXACT},
 	{"Sign $T $S", NUMBERS, EXACT},
@@ -44,8 +45,8 @@ static const struct case_row case_rows[] = {
 	{"Reciprocal $T $S", FLOATS, EXACT},
 	{"Relu $T $S", FLOATS " i8 i16 i32 i64", ZEROS},
 	{"Not bool $S", "bool", EXACT},
-	{"IsNaN $T $S", FLOATS, EXACT},
-	{"IsInf{detect_negative=$b detect_positive=$b} $T $S", FLOATS, EXACT},
+	{"IsNaN $T $S", FLOATS FLOAT8S, EXACT},
+	{"IsInf{detect_negative=$b detect_positive=$b} $T $S", FLOATS FLOAT8S, EXACT},
 	{"BitwiseNot $T $S", INTS, EXACT},
 	{"Identity $T $S", ALL, EXACT},
 	{"Exp $T $S", FLOATS, 0},
@@ -133,7 +134,8 @@ static const struct case_row case_rows[] = {
 	{"Clip $T $S $K $K", NUMBERS, ZEROS},
 	{"Clip $T $S _ $K", NUMBERS, ZEROS},
 	{"Clip $T $S scalar scalar", NUMBERS, ZEROS},
-	{"Cast{to=$N} $T $S", ALL " f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz", EXACT},
+	{"Cast{to=$N} $T $S", ALL FLOAT8S, EXACT},
+	{"Cast{to=$4} $T $S; Cast{to=1} %0", FLOATS, EXACT},
 	{"Cast{to=$N} $T $S", ALL, EXACT},
 	{"Cast{saturate=0 to=$8} $T $S", FLOATS, EXACT},
 	{"CastLike $T $S $U 1", ALL, EXACT},
@@ -384,6 +386,7 @@ static const char *token(struct random_case *c, char k)
 	case 'N': return arena_printf(c->a, "%d", dtype_to_onnx(c->other));
 	case 'M': return arena_printf(c->a, "%d", dtype_to_onnx(c->third));
 	case '8': return arena_printf(c->a, "%lld", (long long)pick(c, 17, 20));
+	case '4': return (const char *[]){"21", "22", "25", "26"}[pick(c, 0, 3)];
 	case 'S': return shape_text(c, c->rank, c->dims);
 	case 'B':
 		skip = (int)pick(c, 0, 2) ? 0 : (int)pick(c, 0, c->rank);
@@ -553,8 +556,17 @@ static const char *place_case(struct random_case *c)
 		static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
 		int mode = (int)pick(c, 0, 3);
 		int64_t pads[8];
-		for (int i = 0; i < 2 * c->rank; i++)
-			pads[i] = mode == 2 ? pick(c, 0, c->dims[i % c->rank] - 1 < 3 ? c->dims[i % c->rank] - 1 : 3) : pick(c, 0, 3);
+		for (int i = 0; i < c->rank; i++) { /* what one end loses the other end does not repeat */
+			int64_t *begin = pads + i, *end = pads + c->rank + i, left = c->dims[i];
+			*begin = pick(c, -2, 3);
+			*end = pick(c, -2, 3);
+			*begin = *begin < 0 && left + *begin < 1 ? 0 : *begin;
+			left += *begin < 0 ? *begin : 0;
+			*end = *end < 0 && left + *end < 1 ? 0 : *end;
+			left += *end < 0 ? *end : 0;
+			*begin = mode == 2 && *begin >= left ? left - 1 : *begin;
+			*end = mode == 2 && *end >= left ? left - 1 : *end;
+		}
 		return arena_printf(c->a, "Pad{mode=%s} %s %s i64=%s %s", modes[mode], t, s, list_text(c, 2 * c->rank, pads),
 				    mode || pick(c, 0, 1) ? "" : arena_printf(c->a, "%s%s", t, number_text(c, c->type)));
 	}

@@ -34,15 +34,20 @@ REFUSED = "refuses a divisor of 0, what has no elements, or the type"
 EXPLAINED = [
     ("both", r"(^|; )Cast(Like)?\b", "beyond", UNDEFINED),
     ("ort", r"^Cast\{saturate=0 to=(17|19)\}", "no number", "halfway to the first number out of range: to even, which is out of range"),
+    ("numpy", r"^QuantizeLinear f16", "over", UNDEFINED),
+    ("both", r"^Shrink\{.*\} u\d", "below", UNDEFINED),
+    ("numpy", r"^Cast\{to=(21|22|25|26)\}", "fraction", "cuts off"),
+    ("ort", r"^Cast\{to=(21|22|25|26)\}", "half", "halves go away from 0"),
+    ("ort", r"^(MatMul|Conv)Integer", "any", "where a CPU has no sums of four products, sums of two end at the largest of 16 bits"),
+    ("numpy", r"^MatMulInteger \S+ (\d+x)*(\d+)x\2 .* \2c( |$)", "any", "a zero point for each row is taken for one for each column"),
     ("both", r"^Pow (i32|i64) .* (f32|f64)", "huge", UNDEFINED),
     ("both", r"^Pow [iu]\d", "huge", UNDEFINED),
     ("both", r"^Shrink\{.*\} [iu]\d", "beyond", UNDEFINED),
-    ("ort", r"^Shrink\{.*\} i(32|64)", "huge", UNDEFINED),
+    ("ort", r"^Shrink\{.*\} [iu](32|64)", "huge", UNDEFINED),
     ("both", r"^QuantizeLinear", "wide", UNDEFINED),
     ("both", r"^QuantizeLinear\{.*block_size", "wide by blocks", UNDEFINED),
     ("ort", r"^(Q|Deq)uantizeLinear\{.*block_size=\d+.*\} \S+ \d+ ", "refused", "refuses blocks of the only axis"),
     ("ort", r"^ReduceMean\S* i64", "any", WIDE_SUMS),
-    ("numpy", r"^QuantizeLinear f16", "one", HALVES),
     ("both", r"^Resize", "no number", ZERO_TAPS),
     ("numpy", r"^(Conv|ConvTranspose|AveragePool)\{", "no number", ZERO_TAPS),
     ("both", r"^(MaxPool|GlobalMaxPool|ReduceM(ax|in)|ReduceLogSumExp|Sign|ScatterElements\{.*reduction=m(ax|in)|ScatterND\{.*reduction=m(ax|in)|Clip|LogSoftmax)", "no number", NAN),
@@ -118,10 +123,22 @@ def by_blocks(text, feeds):
         return x / np.take(scale, range(x.shape[axis]), axis)
 
 
+def first(feeds):
+    return feeds[0].astype(np.float64)
+
+
+def far(x):
+    return ~(np.abs(x) < 2.0**31)
+
+
 COVERS = {
     "any": lambda text, feeds, d: d.bad is not None,
     "nan": lambda text, feeds, d: d.bad is not None and any(np.isnan(f).any() for f in feeds if f.dtype.kind == "f"),
     "no number": lambda text, feeds, d: d.bad is not None and d.got.dtype.kind == "f" and all_of(~np.isfinite(d.got[d.bad]) | ~np.isfinite(d.want[d.bad])),
+    "fraction": lambda text, feeds, d: d.bad is not None and all_of((np.rint(first(feeds)[d.bad]) != first(feeds)[d.bad]) | far(first(feeds)[d.bad])),
+    "half": lambda text, feeds, d: d.bad is not None and all_of((np.abs(first(feeds)[d.bad]) % 1 == 0.5) | far(first(feeds)[d.bad])),
+    "over": lambda text, feeds, d: d.bad is not None and all_of(~(np.abs(first(feeds)[d.bad]) < 6550)),
+    "below": lambda text, feeds, d: d.bad is not None and all_of(first(feeds)[d.bad] < float(re.search(r"bias=([^ }]+)", text)[1])),
     "wide": lambda text, feeds, d: d.bad is not None and all_of(~(np.abs(d.of(feeds[:1])) < 2.0**31 / 10)),
     "wide by blocks": lambda text, feeds, d: d.bad is not None and all_of(~(np.abs(by_blocks(text, feeds)[d.bad]) < 2.0**31 / 10)),
     "one": lambda text, feeds, d: d.bad is not None and (all_of(np.abs(d.got[d.bad].astype(np.float64) - d.want[d.bad]) <= 1) or not all_of(np.isfinite(d.of(feeds[:1])))),
