@@ -4,6 +4,7 @@
 #include "common/msg.h"
 #include "graph/kinds.h"
 #include "graph/symbols.h"
+#include "op/draws.h"
 #include "op/values.h"
 #include "op/rules.h"
 
@@ -172,36 +173,6 @@ static void check_given(struct module *m, struct given *in, int i, struct sizes 
 
 /* ---- ranges ---- */
 
-/* Extent of the axis that v indexes, directly or through operators that pass its elements on; 0: it indexes nothing. */
-static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, int depth)
-{
-	int64_t best = 0;
-
-	for (uint32_t i = u->start[v]; depth < 16 && i < u->start[v + 1]; i++) {
-		const struct node *n = node(m, u->user[i]);
-		int64_t e = 0;
-		if (n->op == OP_Gather || n->op == OP_GatherElements) {
-			const struct type *t = &val(m, n->in[0])->type;
-			int64_t axis = attr_i(n, "axis");
-			if (n->in[1] == v && t->rank > 0 && axis >= -t->rank && axis < t->rank)
-				if (!poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &e))
-					e = 0;
-		} else if (n->op == OP_OneHot && n->in[0] == v && node_const(m, n, 1)) {
-			tensor_ints(m, node_const(m, n, 1), &e, 1);
-		} else if (op_is(n->op, OP_CALL)) {
-			graph_id g = attr_graph(n, "graph");
-			for (uint32_t k = 0; k < n->nin && g; k++)
-				if (n->in[k] == v && k < graph(m, g)->in.n)
-					e = indexed_extent(m, u, graph(m, g)->in.a[k], depth + 1);
-		} else if (n->nout == 1 && (n->op == OP_Cast || n->op == OP_Identity || op_is(n->op, OP_MOVE))) {
-			e = n->in[0] == v ? indexed_extent(m, u, n->out[0], depth + 1) : 0;
-		}
-		if (e > 0 && (!best || e < best))
-			best = e;
-	}
-	return best;
-}
-
 /* The range of the constants that integer v is compared with, directly or through operators that pass its elements on (a one-hot made
  * by hand, or the choice of a branch). false: there is none. */
 static bool compared_range(struct module *m, const struct uses *u, val_id v, int depth, double *lo, double *hi)
@@ -246,24 +217,26 @@ static bool wants_positive(struct module *m, const struct uses *u, val_id v, int
 	return false;
 }
 
-static void default_range(struct module *m, const struct uses *u, val_id v, double *lo, double *hi)
+/* Does type t have all numbers of the draw? */
+static bool draw_fits(enum dtype t, const struct draw *d) { return d->lo >= dtype_lowest(t) && d->hi <= (double)dtype_highest(t); }
+
+static void default_draw(struct module *m, const struct uses *u, val_id v, struct draw *d)
 {
 	enum dtype t = val(m, v)->type.dtype;
-	int64_t extent = dtype_is_int(t) ? indexed_extent(m, u, v, 0) : 0;
+	struct draw used;
 
-	*lo = 0;
-	*hi = dtype_is_float(t) || dtype_is_float8(t) ? -1 : 1; /* floats: no range, so normal; integers that index nothing: as masks */
+	/* floats: no range, so normal; integers of no known use: as masks */
+	*d = (struct draw){.lo = 0, .hi = dtype_is_float(t) || dtype_is_float8(t) ? -1 : 1};
 	if (dtype_is_float(t) && wants_positive(m, u, v, 0))
-		*lo = 0.25, *hi = 1.25;
-	else if (extent &&
-		 !(dtype_size(t) == 1 && extent > dtype_highest(t))) /* then all values are valid indices, negative ones from the end */
-		*hi = (double)(extent - 1);
-	else if ((t == DT_I64 || t == DT_I32) && compared_range(m, u, v, 0, lo, hi))
-		;
+		d->lo = 0.25, d->hi = 1.25;
+	else if (dtype_is_int(t) && draw_of(m, u, v, &used) && draw_fits(t, &used))
+		*d = used;
+	else if ((t == DT_I64 || t == DT_I32) && compared_range(m, u, v, 0, &d->lo, &d->hi))
+		d->index = d->lo != 0 || d->hi != 1;
 	else if (t == DT_U8)
-		*hi = 255;
+		d->hi = 255;
 	else if (t == DT_I8)
-		*lo = -128, *hi = 127;
+		d->lo = -128, d->hi = 127;
 }
 
 static void given_range(struct module *m, const char *arg, double *lo, double *hi, int *input)
@@ -319,12 +292,30 @@ struct random {
 	struct arena *a;
 };
 
+/* Elements from lo on in random order; of more than there are, some again. */
+static void make_distinct(struct tensor *x, struct rng *r, int64_t lo, int64_t hi)
+{
+	int64_t n = tensor_count(x), count = hi - lo + 1;
+	int64_t order[RANK_MAX];
+
+	count = count > RANK_MAX ? RANK_MAX : count;
+	for (int64_t i = 0; i < count; i++)
+		order[i] = lo + i;
+	for (int64_t i = count - 1; i > 0; i--) {
+		int64_t k = (int64_t)(rng_u64(r) % (uint64_t)(i + 1)), other = order[k];
+		order[k] = order[i];
+		order[i] = other;
+	}
+	for (int64_t i = 0; i < n; i++)
+		tensor_set(x, i, (double)order[i % count]);
+}
+
 static struct tensor *make_tensor(struct random *r, const struct type *t)
 {
 	struct module *m = r->m;
 	val_id v = graph(m, m->main)->in.a[r->input];
 	int64_t dims[RANK_MAX], bytes = 1;
-	double lo, hi;
+	struct draw d;
 
 	if (!dtype_size(t->dtype) && t->dtype != DT_STR)
 		die(EX_NOTAVAIL, "input %s is %s: no random contents of that type; give it with -i", sym_str(val(m, v)->name),
@@ -339,20 +330,27 @@ static struct tensor *make_tensor(struct random *r, const struct type *t)
 		if (dims[k] < 0 || __builtin_mul_overflow(bytes, dims[k], &bytes) || bytes > INT64_MAX / 16)
 			die(EX_BADUSE, "input %s would have extent %lld at axis %d", sym_str(val(m, v)->name), (long long)dims[k], k);
 	}
-	default_range(m, r->uses, v, &lo, &hi);
-	if (r->spec->integer && (t->dtype == DT_I64 || t->dtype == DT_I32) && lo == 0 && hi == 1)
-		lo = hi = (double)*r->spec->integer;
+	default_draw(m, r->uses, v, &d);
+	if (r->spec->integer && (t->dtype == DT_I64 || t->dtype == DT_I32) && !d.index)
+		d = (struct draw){.lo = (double)*r->spec->integer, .hi = (double)*r->spec->integer};
 	for (size_t k = 0; k < r->spec->ranges.n; k++) {
 		double l, h;
 		int at;
 		given_range(m, r->spec->ranges.a[k], &l, &h, &at);
 		if (at == r->input)
-			lo = l, hi = h;
+			d = (struct draw){.lo = l, .hi = h};
 	}
 	if (t->dtype == DT_STR)
 		return random_words(&r->rng, t->rank, dims, r->a);
 	struct tensor *x = tensor_new(r->a, t->dtype, t->rank, dims);
-	tensor_random(x, &r->rng, lo, hi);
+	tensor_random(x, &r->rng, d.lo, d.hi);
+	if (d.pattern == DRAW_DISTINCT)
+		make_distinct(x, &r->rng, (int64_t)d.lo, (int64_t)d.hi);
+	for (int64_t i = 0, n = tensor_count(x); i < n; i++)
+		if (d.pattern == DRAW_FREE)
+			tensor_set(x, i, i ? 1 : -1);
+		else if (d.pattern == DRAW_PARTS)
+			tensor_set(x, i, (double)((int64_t)d.hi * (i + 1) / n - (int64_t)d.hi * i / n));
 	return x;
 }
 

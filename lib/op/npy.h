@@ -37,7 +37,7 @@ struct input_spec {
 	VEC(const char *) files;  /* "NAME=FILE" or "FILE.npz" */
 	VEC(const char *) ranges; /* "NAME=LO:HI" */
 	uint64_t seed;
-	const int64_t *integer; /* the value of i32 and i64 that index nothing; NULL: 0 or 1 */
+	const int64_t *integer; /* the value of i32 and i64 that are no indices; NULL: as their use in the graph asks, else 0 or 1 */
 };
 struct tensor **inputs_make(struct module *m, const struct input_spec *s, struct arena *a);
 #endif

@@ -27,7 +27,9 @@ static const uint16_t positive_column[OP_COUNT] = {
 	[OP_QuantizeLinear] = 1 << 1,
 	[OP_Reciprocal] = 1,
 	[OP_ReduceLogSum] = 1,
+	[OP_Resize] = 1 << 2,
 	[OP_Sqrt] = 1,
+	[OP_Upsample] = 1 << 1,
 };
 
 bool operand_positive(enum opcode op, uint32_t operand) { return operand < 16 && positive_column[op] >> operand & 1; }
