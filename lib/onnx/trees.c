@@ -33,7 +33,8 @@ struct forest {
 	VEC(double) members;
 	int64_t leaves, targets;
 	const char *how;
-	bool wide; /* numbers are compared as f64 */
+	bool whole; /* each node is of a tree */
+	bool wide;  /* numbers are compared as f64 */
 	/* Nodes in an order in which parents come first; the first record of each node; how many records. */
 	int64_t *order, *at, ordered, records;
 };
@@ -113,12 +114,36 @@ static int64_t records_of(const struct forest *f, const struct branch *b)
 	return n ? n : 1;
 }
 
+/* Marks what roots lead to, and counts in parents[] the ways to each node; stack has a place for each node. How many nodes. */
+static int64_t count_parents(const struct forest *f, int64_t *parents, int64_t *stack)
+{
+	int64_t n = 0, seen = 0;
+
+	for (size_t i = 0; i < f->nodes.n; i++)
+		parents[i] = -1;
+	for (size_t i = 0; i < f->roots.n; i++)
+		if (f->roots.a[i] >= 0 && parents[f->roots.a[i]] < 0) {
+			parents[f->roots.a[i]] = 0;
+			stack[n++] = f->roots.a[i];
+		}
+	while (seen < n) {
+		const struct branch *b = &f->nodes.a[stack[seen++]];
+		for (int side = 0; side < 2; side++) {
+			int64_t child = side ? b->no : b->yes;
+			if (child < 0)
+				continue;
+			if (parents[child] < 0) {
+				parents[child] = 0;
+				stack[n++] = child;
+			}
+			parents[child]++;
+		}
+	}
+	return n;
+}
+
 static void order_node(struct forest *f, int64_t child)
 {
-	if (child < 0)
-		return;
-	if (f->at[child] >= 0)
-		import_die(f->x->c, "two ways lead to node %lld of the trees", (long long)child);
 	f->order[f->ordered++] = child;
 	f->at[child] = f->records;
 	f->records += records_of(f, &f->nodes.a[child]);
@@ -126,21 +151,31 @@ static void order_node(struct forest *f, int64_t child)
 		import_unsupported(f->x->c, "more than %d nodes", INT32_MAX);
 }
 
-/* Orders the nodes, tree by tree from its root on. What no root leads to has no record. */
+/* Orders the nodes, tree by tree from its root on; one that several lead to comes after all of them. What no root leads to has no
+ * record. */
 static void order_nodes(struct forest *f)
 {
+	int64_t *parents = ARENA_ARRAY(&f->x->m->arena, int64_t, f->nodes.n + 1);
+
 	f->order = ARENA_ARRAY(&f->x->m->arena, int64_t, f->nodes.n + 1);
 	f->at = ARENA_ARRAY(&f->x->m->arena, int64_t, f->nodes.n + 1);
+	int64_t reached = count_parents(f, parents, f->order);
 	for (size_t i = 0; i < f->nodes.n; i++)
 		f->at[i] = -1;
 	for (size_t i = 0; i < f->roots.n; i++) {
-		int64_t next = f->ordered;
-		for (order_node(f, f->roots.a[i]); next < f->ordered; next++) {
+		int64_t next = f->ordered, root = f->roots.a[i];
+		if (root >= 0 && !parents[root] && f->at[root] < 0)
+			order_node(f, root);
+		for (; next < f->ordered; next++) {
 			const struct branch *b = &f->nodes.a[f->order[next]];
-			order_node(f, b->yes);
-			order_node(f, b->no);
+			if (b->yes >= 0 && !--parents[b->yes])
+				order_node(f, b->yes);
+			if (b->no >= 0 && !--parents[b->no])
+				order_node(f, b->no);
 		}
 	}
+	if (f->ordered < reached || (f->whole && f->ordered < (int64_t)f->nodes.n))
+		import_die(f->x->c, "a node of the trees leads back to itself");
 }
 
 static int32_t child_at(const struct forest *f, int64_t child) { return (int32_t)(child < 0 ? child : f->at[child]); }
@@ -348,6 +383,7 @@ static struct place *read_nodes(struct forest *f, int64_t *n)
 			vec_push(&f->roots, p[i].is);
 	if (!f->roots.n)
 		import_die(f->x->c, "no tree has a root");
+	f->whole = true; /* roots are the nodes that are no child */
 	f->wide = is_wide(&r.value);
 	*n = r.n;
 	return p;

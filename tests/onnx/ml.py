@@ -211,6 +211,11 @@ def trees():
     x = rows(np.float32)
     a = forest(3, 4, 2, 2, "class", ["BRANCH_LEQ"], values)
     one("TreeEnsembleRegressor of the same trees", "TreeEnsembleRegressor", [x], native=True, n_targets=2, **{k.replace("class_", "target_"): v for k, v in a.items()})
+    shared = dict(nodes_treeids=[0] * 6, nodes_nodeids=list(range(6)), nodes_featureids=[0, 1, 2, 0, 0, 0], nodes_values=[0.1, -0.2, 0.3, 0, 0, 0],
+                  nodes_modes=["BRANCH_LEQ", "BRANCH_LEQ", "BRANCH_GT", "LEAF", "LEAF", "LEAF"], nodes_truenodeids=[1, 3, 1, 0, 0, 0], nodes_falsenodeids=[2, 4, 5, 0, 0, 0],
+                  target_treeids=[0] * 3, target_nodeids=[3, 4, 5], target_ids=[0] * 3, target_weights=[1.0, 2.5, -3.0])
+    one("TreeEnsembleRegressor of a subtree that two nodes lead to", "TreeEnsembleRegressor", [x], native=True, export=False, n_targets=1, **shared)
+    one("TreeEnsembleRegressor of the same trees again", "TreeEnsembleRegressor", [x], native=True, n_targets=2, **{k.replace("class_", "target_"): v for k, v in a.items()})
     s = np.load("a.npz")["y"]
     one("TreeEnsembleClassifier of two classes: the better one", "TreeEnsembleClassifier", [x], ("l", "s"), want={"l": np.array([8, 9])[s.argmax(1)], "s": s}, classlabels_int64s=[8, 9], **a)
     bad(forest(2, 4, 1, 1, "target", ["BRANCH_LEQ"], values))
@@ -229,10 +234,17 @@ def bad(a):
     three = dict(nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0], nodes_modes=["BRANCH_LEQ", "BRANCH_LEQ", "LEAF"], nodes_values=[0.0] * 3,
                  nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 2, 0], nodes_missing_value_tracks_true=[0, 0, 0], target_treeids=[0], target_nodeids=[2], target_ids=[0], target_weights=[1.0])
     broken("a cycle", "no tree has a root", **three)
-    broken("two ways to a node", "two ways lead to node", **dict(three, nodes_nodeids=[0, 1, 2], nodes_truenodeids=[1, 2, 0], nodes_falsenodeids=[1, 2, 0]))
+    broken("a node that leads to itself", "leads back to itself", **dict(three, nodes_truenodeids=[0, 0, 0], nodes_falsenodeids=[1, 2, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+                                                                        target_nodeids=[1]))
+    broken("a cycle beside a tree", "leads back to itself", **dict(three, nodes_truenodeids=[2, 1, 0], nodes_falsenodeids=[2, 2, 0]))
     broken("a child that is not there", "there is no node 77 in tree 0", **dict(three, nodes_truenodeids=[77, 2, 0]))
     broken("a node twice", "is there twice", **dict(three, nodes_nodeids=[0, 0, 2]))
     broken("a feature that is none", "a node of feature -1", **dict(three, nodes_featureids=[-1, 0, 0]))
+    g = h.make_graph([h.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1, **dict(a, nodes_featureids=[9] * len(a["nodes_featureids"])))], "g",
+                     [h.make_tensor_value_info("x", 1, (3, 4))], [onnx.ValueInfoProto(name="y")])
+    onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8), "c.onnx")
+    rc, err = run("hone build -q -o c c.onnx")
+    report("trees with a feature beyond the last, at build", "" if rc == 65 and "asks for feature 9 of 4" in err else f": {rc} {err[:300]}")
     broken("a vote for no target", "a vote for 5 of 1", target_ids=[5] * len(a["target_ids"]))
     broken("fewer weights", "weights of", target_weights=[1.0])
     broken("an unknown mode", "a node of the mode 'X'", nodes_modes=["X"] * len(a["nodes_modes"]))
