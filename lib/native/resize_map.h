@@ -5,6 +5,7 @@
 
 enum { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
 #define RESIZE_EXTENT_MAX 0x1p40 /* of an axis, and of the result */
+#define RESIZE_SCALE_MAX  0x1p31
 
 struct resize_axis {
 	int64_t in, out;
@@ -151,10 +152,12 @@ static inline const struct native_tensor *resize_operand(const struct native *n,
 	return native_has(n, i) && native_count(&n->in[i]) > 0 ? &n->in[i] : NULL;
 }
 
+static inline bool resize_scale_fits(double scale) { return scale > 0 && scale < RESIZE_SCALE_MAX; }
+
 static inline bool resize_extent_fits(double out, int64_t in) { return out >= 0 && out < RESIZE_EXTENT_MAX && (out == 0 || in != 0); }
 
 /* Reads sizes or scales into a. */
-static inline const char *resize_extents(const struct native *n, bool old, int rank, struct resize_plan *a)
+static inline const char *resize_extents(struct native *n, bool old, int rank, struct resize_plan *a)
 {
 	static const char no[] = "an extent cannot be resized like that";
 	const struct native_tensor *roi = old ? NULL : resize_operand(n, 1), *scales = resize_operand(n, old ? 1 : 2),
@@ -172,6 +175,8 @@ static inline const char *resize_extents(const struct native *n, bool old, int r
 		struct resize_plan *m = &a[axis[i]];
 		struct resize_axis *t = m->to;
 		m->scale = sizes ? native_get(sizes->type, sizes->data, i) / (double)t->in : native_get(scales->type, scales->data, i);
+		if (!sizes && !resize_scale_fits(m->scale))
+			return native_why(n, "axis %d cannot be %g times as long", axis[i], m->scale);
 		double out = sizes ? native_get(sizes->type, sizes->data, i) : floor((double)t->in * m->scale);
 		if (!resize_extent_fits(out, t->in) || (sizes && t->in == 0 && !stretch))
 			return no;

@@ -326,6 +326,7 @@ static const char *shape_suppression(struct infer *I)
 {
 	dim *d = rule_dims(I, 2);
 
+	d[0] = rule_fresh(I, 0, POLY_INF);
 	d[1] = rule_const(I, 3);
 	rule_out(I, 0, DT_I64, 2, d);
 	return NULL;

@@ -27,6 +27,8 @@ struct state {
 	bool symbols;            /* what only a run can tell becomes a symbol */
 	int branch;              /* nesting of branches: a fault in one is no fault until the branch is taken */
 	bool corrects;           /* a declared shape that is wrong is dropped */
+	uint32_t given;          /* symbols before any node was looked at */
+	val_id *extent_of;       /* by symbol, if corrects: the value that has it as a declared extent which only a run tells */
 	VEC(const char *) told;  /* the dropped ones, and why */
 	VEC(graph_id) forgotten; /* graphs that are never applied, outer ones first */
 };
@@ -87,6 +89,53 @@ static dim merge_dim(struct state *S, node_id id, dim is, dim declared)
 	return declared;
 }
 
+/* Is the declared symbol of an extent that the rule cannot know another value's? One that an input has says more than a rule that knows
+ * nothing, and less than a rule that says that only the run tells. */
+static bool is_others(struct state *S, val_id v, dim is, dim declared)
+{
+	struct polys *P = S->m->dims;
+	poly_var fresh = is ? poly_is_var(P, is) : 0, old = declared ? poly_is_var(P, declared) : 0;
+	val_id *owner;
+
+	if (!old || old > S->given || (is && fresh <= S->nvars))
+		return false;
+	owner = &S->extent_of[old];
+	if (!*owner)
+		*owner = v;
+	return *owner != v && (fresh || val(S->m, *owner)->kind != VAL_INPUT);
+}
+
+/* Drops declared symbols that are another value's. */
+static void drop_others(struct state *S, val_id v, const struct type *is)
+{
+	struct type *t = &S->declared[v];
+
+	if (is->rank != t->rank || is->other)
+		return;
+	for (int i = 0; i < t->rank; i++)
+		if (is_others(S, v, is->dims[i], t->dims[i])) {
+			t->dims = arena_copy(&S->m->arena, t->dims, (size_t)t->rank * sizeof *t->dims);
+			t->dims[i] = POLY_UNKNOWN;
+		}
+}
+
+/* Symbols of the inputs are theirs. */
+static void own_symbols(struct state *S)
+{
+	struct module *m = S->m;
+
+	S->given = (uint32_t)poly_nvars(m->dims);
+	S->extent_of = xcalloc((size_t)S->given + 1, sizeof *S->extent_of);
+	for (size_t i = 0; i < graph(m, m->main)->in.n; i++) {
+		val_id v = graph(m, m->main)->in.a[i];
+		const struct type *t = &val(m, v)->type;
+		for (int k = 0; k < t->rank; k++)
+			for (poly_var s = 1; t->dims[k] && s <= S->given; s++)
+				if (poly_uses(m->dims, t->dims[k], s))
+					S->extent_of[s] = v;
+	}
+}
+
 /* Of the elements of a sequence: what is not known may be another for each, which no symbol is. */
 static dim merge_inside(dim is, dim declared) { return is ? is : declared; }
 
@@ -104,6 +153,10 @@ static void merge_type(struct state *S, node_id id, const char *what, val_id v, 
 			S->declared[v].rank = before.rank = RANK_UNKNOWN;
 			S->declared[v].dims = before.dims = NULL;
 		}
+	}
+	if (S->corrects && S->declared && S->extent_of) {
+		drop_others(S, v, t);
+		before = S->declared[v];
 	}
 	check_declared(m, id, what, v, t, old);
 	r.layout = old->layout;
@@ -563,6 +616,7 @@ static struct state state_new(struct module *m, struct known *known, bool symbol
 static void state_free(struct state *S)
 {
 	free(S->declared);
+	free(S->extent_of);
 	free(S->body);
 	vec_free(&S->forgotten);
 }
@@ -704,6 +758,7 @@ void module_correct(struct module *m)
 	struct msg_trap trap, *outer = msg_trap;
 
 	S.corrects = S.checks = true;
+	own_symbols(&S);
 	if (!setjmp(trap.at)) {
 		msg_trap = &trap;
 		infer_graph(&S, m->main);

@@ -30,7 +30,7 @@ struct npy_type npy_type_parse(const char *text, size_t n)
 	t = (struct npy_type){text[0], text[0] == 'U' ? UCS4 * size : size, false};
 	if (t.kind == 'f' && t.size == 1) /* so ml_dtypes calls its f8e5m2 */
 		t.kind = 'V';
-	return t.kind == 'U' || t.kind == 'S' || (t.kind == 'V' && (size == 1 || size == 2)) || npy_dtype(t) ? t : none;
+	return npy_dtype(t) ? t : none;
 }
 
 enum dtype npy_dtype(struct npy_type t)
@@ -38,7 +38,7 @@ enum dtype npy_dtype(struct npy_type t)
 	if (t.kind == 'U' || t.kind == 'S')
 		return DT_STR;
 	if (t.kind == 'V')
-		return t.size == 1 ? DT_U8 : DT_U16;
+		return t.size == 1 ? DT_U8 : t.size == 2 ? DT_U16 : DT_NONE;
 	for (enum dtype d = DT_NONE + 1; d < DT_COUNT; d++)
 		if (number_type(d).kind == t.kind && number_type(d).size == t.size)
 			return d;

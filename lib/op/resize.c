@@ -87,7 +87,7 @@ static const char *scaled_all(struct infer *I, struct tensor *scales, int count,
 		double c = tensor_get(&s, i);
 		int64_t in;
 		bool known = poly_is_const(rule_polys(I), d[axis[i]], &in);
-		if (!(c > 0 && c < 0x1p31) || (known && !(c * (double)in < RESIZE_EXTENT_MAX)))
+		if (!resize_scale_fits(c) || (known && !(c * (double)in < RESIZE_EXTENT_MAX)))
 			return rule_why(I, "axis %d cannot be %g times as long", axis[i], c);
 		d[axis[i]] = scaled(I, d[axis[i]], c);
 	}

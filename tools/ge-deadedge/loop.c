@@ -95,18 +95,19 @@ static void move_result(struct module *m, struct node *n, struct graph *b, uint3
 }
 
 /* State that every step hands on as it came is captured: a value that the body reads. What the Loop gives of it is what it
- * began with. Where that is a result of the model it stays: such a result has to be computed by someone. */
+ * began with. Where that is a result of the model it stays: such a result has to be computed by someone. A Loop has one result at least. */
 static bool capture_state(struct round *r, node_id id, graph_id body, uint32_t state, uint32_t captures)
 {
 	struct module *m = r->m;
 	struct node *n = node(m, id);
 	struct graph *b = graph(m, body);
 	VEC(val_id) moved = {0};
+	uint32_t results = n->nout;
 	uint32_t left = 2; /* operands and inputs before those that move */
 
 	for (uint32_t i = 2; i < n->nin; i++) {
 		uint32_t k = i - 2;
-		if (k >= state || !handed_on(r, b, k) || (n->out[k] && is_output(r, m->main, n->out[k]))) {
+		if (k >= state || !handed_on(r, b, k) || results == 1 || (n->out[k] && is_output(r, m->main, n->out[k]))) {
 			if (k < state)
 				move_result(m, n, b, k, left - 2);
 			n->in[left] = n->in[i];
@@ -115,6 +116,7 @@ static bool capture_state(struct round *r, node_id id, graph_id body, uint32_t s
 		}
 		if (n->out[k])
 			r->fwd.a[n->out[k]] = n->in[i];
+		results--;
 		vec_push(&moved, n->in[i]);
 		vec_push(&moved, b->in.a[i]);
 	}
