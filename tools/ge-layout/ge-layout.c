@@ -6,19 +6,38 @@
 #include "op/pass.h"
 #include "op/task.h"
 
-/* What an operator says about the layout of its 4-D operands and results, floats and integers of up to 32 bits. */
+/* What an operator says about the layout of its operands and results that are images. */
 enum follow {
 	FOLLOW_STOP, /* nothing */
 	FOLLOW_ALL,  /* as good in any layout: they should agree */
 	FOLLOW_SEED, /* is fastest with channels innermost */
 };
 
+/* An image has one to three axes behind those of the batch and the channels. */
+enum { IMAGE_RANK_MIN = 3, IMAGE_RANK_MAX = 5 };
+
+/* True if a window over an image of one or three axes gains from channels innermost: codes are summed along channels, in groups of
+ * neighbours, and steps longer than one leave gaps in lines of the last axis. Other windows read such lines as they lie. */
+static bool wants_channels(struct module *m, const struct node *n)
+{
+	const struct type *w = n->nin > 1 ? &val(m, n->in[1])->type : NULL;
+	int64_t stride[IMAGE_RANK_MAX], per;
+	int count = attr_list(n, "strides", stride, IMAGE_RANK_MAX);
+
+	if (!w || w->rank < IMAGE_RANK_MIN || (poly_is_const(m->dims, w->dims[1], &per) && per == 1))
+		return false;
+	for (int i = 0; i < count; i++)
+		if (stride[i] > 1)
+			return true;
+	return dtype_is_int(w->dtype);
+}
+
 static enum follow follow_of(struct module *m, const struct node *n)
 {
 	enum opcode op = n->op;
 
 	if (op_is(op, OP_WINDOW))
-		return FOLLOW_SEED;
+		return val(m, n->out[0])->type.rank == 4 || wants_channels(m, n) ? FOLLOW_SEED : FOLLOW_ALL;
 	return op_is(op, OP_ELEMENTWISE) || op_is(op, OP_ANY_LAYOUT) || node_maps_codes(m, n) ? FOLLOW_ALL : FOLLOW_STOP;
 }
 
@@ -26,21 +45,24 @@ struct laying {
 	struct module *m;
 	const struct pass_ctx *c;
 	struct uses uses;
-	uint8_t *group;   /* node: enum follow of a Fused node */
-	uint32_t *calls;  /* graph: Fused nodes that have it as body */
-	bool *varies;     /* value of a body: it is not made of constants alone */
-	VEC(val_id) work; /* values just decided, whose groups are to be looked at */
-	sym channels_last;
+	uint8_t *group;                        /* node: enum follow of a Fused node */
+	uint32_t *calls;                       /* graph: Fused nodes that have it as body */
+	bool *varies;                          /* value of a body: it is not made of constants alone */
+	VEC(val_id) work;                      /* values just decided, whose groups are to be looked at */
+	sym channels_last[IMAGE_RANK_MAX + 1]; /* by rank */
 };
 
 /* Bytes are in the same order in either layout: one channel, or one pixel. */
 static bool order_is_same(const struct module *m, const struct type *t)
 {
-	int64_t c, h, w;
+	int64_t n;
 
-	if (poly_is_const(m->dims, t->dims[1], &c) && c == 1)
+	if (poly_is_const(m->dims, t->dims[1], &n) && n == 1)
 		return true;
-	return poly_is_const(m->dims, t->dims[2], &h) && poly_is_const(m->dims, t->dims[3], &w) && h == 1 && w == 1;
+	for (int i = 2; i < t->rank; i++)
+		if (!poly_is_const(m->dims, t->dims[i], &n) || n != 1)
+			return false;
+	return true;
 }
 
 static bool is_fused(const struct laying *l, node_id n)
@@ -77,8 +99,11 @@ static const char *why_not_last(const struct laying *l, val_id v)
 /* Floats, codes and their sums. */
 static bool is_image(const struct type *t)
 {
-	return !t->other && t->rank == 4 && (dtype_is_float(t->dtype) || (dtype_is_int(t->dtype) && dtype_size(t->dtype) <= 4));
+	return !t->other && t->rank >= IMAGE_RANK_MIN && t->rank <= IMAGE_RANK_MAX &&
+	       (dtype_is_float(t->dtype) || (dtype_is_int(t->dtype) && dtype_size(t->dtype) <= 4));
 }
+
+static bool is_last(const struct laying *l, const struct type *t) { return is_image(t) && t->layout == l->channels_last[t->rank]; }
 
 static void decide(struct laying *l, node_id because, val_id v)
 {
@@ -93,7 +118,7 @@ static void decide(struct laying *l, node_id because, val_id v)
 		return;
 	}
 	pass_why(l->c, l->m, because, "%s has its channels innermost", sym_str(x->name));
-	x->type.layout = l->channels_last;
+	x->type.layout = l->channels_last[x->type.rank];
 	vec_push(&l->work, v);
 }
 
@@ -160,16 +185,18 @@ static void lay_out_body(struct laying *l, node_id fused)
 	for (size_t i = 0; i < b->in.n; i++)
 		l->varies[b->in.a[i]] = true;
 	for (uint32_t i = 0; i < f->nin && i < b->in.n; i++)
-		if (f->in[i])
-			any |= (val(l->m, b->in.a[i])->type.layout = val(l->m, f->in[i])->type.layout) == l->channels_last;
+		if (f->in[i]) {
+			any |= is_last(l, &val(l->m, f->in[i])->type);
+			val(l->m, b->in.a[i])->type.layout = val(l->m, f->in[i])->type.layout;
+		}
 	for (uint32_t k = 0; k < f->nout; k++)
-		any |= f->out[k] && val(l->m, f->out[k])->type.layout == l->channels_last;
+		any |= f->out[k] && is_last(l, &val(l->m, f->out[k])->type);
 	for (size_t i = 0; i < b->nodes.n && any && l->group[fused] != FOLLOW_STOP; i++) {
 		const struct node *n = node(l->m, b->nodes.a[i]);
 		for (uint32_t k = 0; k < n->nout && varies(l, n); k++) {
 			l->varies[n->out[k]] = true;
 			if (n->out[k] && is_image(&val(l->m, n->out[k])->type))
-				val(l->m, n->out[k])->type.layout = l->channels_last;
+				val(l->m, n->out[k])->type.layout = l->channels_last[val(l->m, n->out[k])->type.rank];
 		}
 	}
 	for (uint32_t k = 0; k < f->nout && k < b->out.n; k++)
@@ -203,7 +230,10 @@ static void lay_out_appended(struct laying *l)
 
 static void lay_out(struct module *m, const struct pass_ctx *c)
 {
-	struct laying l = {.m = m, .c = c, .uses = uses_new(m), .channels_last = intern("0 2 3 1")};
+	struct laying l = {.m = m,
+			   .c = c,
+			   .uses = uses_new(m),
+			   .channels_last = {[3] = intern("0 2 1"), [4] = intern("0 2 3 1"), [5] = intern("0 2 3 4 1")}};
 	struct graph_list list = {0};
 
 	for (size_t i = 0; i < aliases.n; i++)
