@@ -124,13 +124,14 @@ void sched_copy_along(struct schedule *r, ex_id read, poly_var k)
 	struct loop_prog *p = r->p;
 	const struct ex x = *lex(p, read);
 	const struct loop_buf *b = lbuf(p, x.buf);
-	stage_id copy = b->scope == SCOPE_SCRATCH && !b->layout.n ? buf_writer(p, x.buf) : 0;
+	bool ordered = !b->layout.n || b->layout.n == b->rank;
+	stage_id copy = b->scope == SCOPE_SCRATCH && ordered ? buf_writer(p, x.buf) : 0;
 	int64_t step;
 
 	if (!copy || lstage(p, copy)->comb != COMB_NONE || (read_step(p, read, k, &step) && step == 1))
 		return;
 	for (int d = 0; d < x.n; d++)
-		if (poly_uses(p->P, x.index[d], k)) {
+		if (poly_uses(p->P, x.index[d], k) && d != contiguous_axis(p, copy)) {
 			sched_axis_last(r, sym_str(b->name), copy, d);
 			return;
 		}

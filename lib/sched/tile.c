@@ -622,6 +622,16 @@ static bool begin_tile(struct schedule *r, struct tile *q)
 	return true;
 }
 
+/* Lays copies out so that vectors of them are loaded whole. */
+static void lay_out_vectors(struct schedule *r, const struct tile *q)
+{
+	struct loop_prog *p = r->p;
+
+	for (int i = 0; i < q->nread; i++)
+		if (tile_moves(p, q, q->read[i], q->vec_axis))
+			sched_copy_along(r, q->read[i], lstage(p, q->anchor)->axis[q->vec_axis].var);
+}
+
 bool template_tile(struct schedule *r, stage_id anchor)
 {
 	struct tile q = {.anchor = anchor};
@@ -630,6 +640,8 @@ bool template_tile(struct schedule *r, stage_id anchor)
 		return false;
 	choose_row_axis(r, &q);
 	find_dot(r, &q);
+	if (!q.dot)
+		lay_out_vectors(r, &q);
 	if (choose_columns(r, &q))
 		return template_columns(r, &q);
 	choose_tile(r, &q);
