@@ -13,6 +13,10 @@
 /* Channels are copied so that those of a group, with zeros, are whole steps of an instruction that sums products in 16 bits. */
 #define ALGO_SPREAD "spread"
 
+/* Groups are taken several at a time, so that their channels fill vectors: weights are blocks among zeros. Codes want it, since no
+ * instruction sums a vector of several groups. */
+#define ALGO_MERGED "merged"
+
 static bool of_codes(struct lower *L) { return L->n->op == OP_ConvInteger; }
 
 /* Are channels beyond those of x multiplied by 0 alone? Else their sums are wanted, too. */
@@ -117,8 +121,8 @@ static void add_bias(struct lower *L, stage_id conv)
 
 /* ---- Winograd ---- */
 
-static const char *const conv_algos[] = {"winograd2",       "winograd4", ALGO_WIDE,   "winograd2_lines",
-					 "winograd4_lines", ALGO_HALVES, ALGO_SPREAD, NULL};
+static const char *const conv_algos[] = {"winograd2", "winograd4", ALGO_WIDE, "winograd2_lines", "winograd4_lines", ALGO_HALVES,
+					 ALGO_SPREAD, ALGO_MERGED, NULL};
 
 static bool of_lines(const char *algo) { return !strcmp(winograd_of_lines(algo), algo); }
 
@@ -158,12 +162,52 @@ static int64_t spread_channels(struct lower *L)
 	return step ? (per + step - 1) / step * step : per;
 }
 
+/* Groups whose channels of the result together are whole vectors and whose channels of x are whole steps of `step`; 1: a group is so
+ * alone, or no number of them is. */
+static int64_t merged_groups(struct lower *L, int64_t step)
+{
+	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
+	int64_t lanes = target_filled(L->p->target).vector_bytes / 4, groups = attr_i(L->n, "group"), per = L->shape[1][1], m = 1;
+
+	if (groups == 1 || per == 1 || !l->n || l->part[l->n - 1].axis != 1 || L->shape[1][0] / groups % lanes == 0)
+		return 1;
+	while (m < groups && (groups % m || L->shape[1][0] / groups * m % lanes || per * m % step))
+		m++;
+	return m < groups || L->shape[1][0] % lanes == 0 ? m : 1;
+}
+
+/* Element `at` of weights of which m groups are taken at a time, as read makes it of the weight that is read; 0 between groups. */
+static buf_id merged_weights(struct lower *L, int64_t m, enum dtype t, ex_id (*element)(struct lower *L, ex_id weight, poly o))
+{
+	struct polys *P = L->p->P;
+	int rank = low_rank(L, 1);
+	int64_t shape[LOOP_RANK_MAX], per = L->shape[1][1], results = L->shape[1][0] / attr_i(L->n, "group");
+	poly at[LOOP_RANK_MAX];
+
+	memcpy(shape, L->shape[1], sizeof shape);
+	shape[1] = per * m;
+	stage_id s = low_stage(L, "merged", t, rank, shape, low_axes(L, rank));
+	low_index(L, s, at);
+	poly first = poly_mulc(P, poly_mod(P, poly_floordiv(P, at[0], results), m), per);
+	poly own = poly_sub(P, at[1], first), inside[2] = {own, poly_sub(P, poly_const(P, per - 1), own)};
+	at[1] = own;
+	ex_id e = element(L, ex_read(L->p, low_buf(L, 1), rank, at), at[0]);
+	stage_body(L->p, s, COMB_NONE, ex_guard(L->p, 2, inside, e, low_num(L, e, 0)));
+	return lstage(L->p, s)->out;
+}
+
+static ex_id plain_weight(struct lower *L, ex_id weight, poly o) { return weight; }
+static ex_id code_weight(struct lower *L, ex_id weight, poly o) { return int_code(L, INT_W, weight); }
+static ex_id word_weight(struct lower *L, ex_id weight, poly o) { return int_less_zero(L, INT_W, weight, o, NULL, DT_I16); }
+
 static bool algo_fits(struct lower *L, const char *algo)
 {
 	double speed;
 
 	if (!strcmp(algo, ALGO_HALVES))
 		return points_fit(L) || halves_fit_conv(L, &speed);
+	if (!strcmp(algo, ALGO_MERGED))
+		return low_const(L, 1) && merged_groups(L, 1) > 1;
 	if (!strcmp(algo, ALGO_SPREAD))
 		return L->shape[1][1] > 1 && spread_channels(L) > L->shape[1][1];
 	return strcmp(algo, ALGO_WIDE) ? winograd_fits(L, algo) : wide_fits(L, algo);
@@ -269,9 +313,10 @@ static void conv_index(struct lower *L, const struct window *w, const struct pad
 	}
 }
 
-static poly group_of(struct lower *L, poly o)
+/* The group of channel o of the result, where m are taken at a time. */
+static poly group_of(struct lower *L, poly o, int64_t m)
 {
-	int64_t groups = attr_i(L->n, "group");
+	int64_t groups = attr_i(L->n, "group") / m;
 
 	return groups == 1 ? poly_const(L->p->P, 0) : poly_floordiv(L->p->P, o, L->shape[1][0] / groups);
 }
@@ -321,6 +366,7 @@ static const char *conv(struct lower *L)
 		return why;
 	const char *algo = low_algo(L);
 	bool wide = !strcmp(algo, ALGO_WIDE), spread = !strcmp(algo, ALGO_SPREAD);
+	int64_t merged = strcmp(algo, ALGO_MERGED) ? 1 : merged_groups(L, 1);
 	if (!strcmp(algo, ALGO_HALVES)) {
 		if (points_fit(L))
 			add_bias(L, halves_sums(L, "conv", L->shape[1][1], point_factor, NULL));
@@ -328,14 +374,17 @@ static const char *conv(struct lower *L)
 			halves_conv(L);
 		return NULL;
 	}
-	if (strcmp(algo, ALGO_USUAL) && !wide && !spread)
+	if (strcmp(algo, ALGO_USUAL) && !wide && !spread && merged == 1)
 		return winograd(L, &w, algo);
 	int64_t per = spread ? spread_channels(L) : L->shape[1][1];
 	struct padded q = conv_input(L, &w, wide ? DT_F32 : low_dtype(L, 0), per);
-	buf_id weights = wide ? wide_weights(L, products_of(L)) : spread ? spread_weights(L, per) : 0;
+	buf_id weights = wide         ? wide_weights(L, products_of(L))
+			 : spread     ? spread_weights(L, per)
+			 : merged > 1 ? merged_weights(L, merged, low_dtype(L, 1), plain_weight)
+				      : 0;
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
-	conv_index(L, &w, &q, s, index, group_of(L, index[1]), per, x, f);
+	conv_index(L, &w, &q, s, index, group_of(L, index[1], merged), per * merged, x, f);
 	ex_id weight = weights ? low_wide(L, ex_read(L->p, weights, w.n + 2, f)) : low_read_wide(L, 1, f);
 	conv_body(L, s, low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, q.buf, w.n + 2, x)), weight));
 	add_bias(L, s);
@@ -384,7 +433,7 @@ static void less_zeros(struct lower *L, const struct window *w, const struct pad
 	ex_id y = low_of(L, s, index);
 	if (x_zero)
 		y = int_less_offset(L, y, x_zero, low_of(L, offset, &o));
-	index[1] = group_of(L, o);
+	index[1] = group_of(L, o, 1);
 	if (w_zero)
 		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, int_zero(L, INT_W, o, NULL), low_of(L, x_sums, index)));
 	stage_body(L->p, r, COMB_NONE, y);
@@ -394,10 +443,12 @@ static void less_zeros(struct lower *L, const struct window *w, const struct pad
 
 /* x is copied so that four rows lie byte by byte side by side: a step of a dot product has the taps of four rows. The window of a row of
  * results begins at one of four places in a group, its phase: weights are there once for each, among zeros. */
-static const char *const conv_int_algos[] = {"words", "quads", "reals", NULL};
+static const char *const conv_int_algos[] = {"merged_words", ALGO_MERGED, "words", "quads", "reals", NULL};
 
-static bool is_quads(const char *algo) { return !strcmp(algo, conv_int_algos[1]); }
-static bool is_reals(const char *algo) { return !strcmp(algo, conv_int_algos[2]); }
+static bool is_words(const char *algo) { return !strcmp(algo, conv_int_algos[0]) || !strcmp(algo, conv_int_algos[2]); }
+static bool is_merged(const char *algo) { return !strcmp(algo, conv_int_algos[0]) || !strcmp(algo, conv_int_algos[1]); }
+static bool is_quads(const char *algo) { return !strcmp(algo, conv_int_algos[3]); }
+static bool is_reals(const char *algo) { return !strcmp(algo, conv_int_algos[4]); }
 
 struct quads {
 	int64_t phases, groups; /* of rows that a window touches */
@@ -491,7 +542,11 @@ static bool conv_int_fits(struct lower *L, const char *algo)
 {
 	if (is_quads(algo))
 		return quads_fit(L);
-	return is_reals(algo) ? reals_fit(L) : L->shape[1][1] > 1 && int_words_fit(L, algo);
+	if (is_reals(algo))
+		return reals_fit(L);
+	if (is_merged(algo) && (!any_will_do(L) || !low_const(L, INT_W) || merged_groups(L, int_step(L, is_words(algo))) == 1))
+		return false;
+	return L->shape[1][1] > 1 && (is_words(algo) ? int_words_fit(L, algo) : int_bytes_fit(L));
 }
 
 /* Rows side by side are a copy in vectors where what stands for 0 beyond the borders is known before the kernel runs. */
@@ -532,7 +587,7 @@ static const char *conv_reals(struct lower *L, const struct window *w)
 	ex_id zero = int_zero(L, INT_X, none, NULL);
 
 	low_index(L, s, index);
-	conv_index(L, w, &q, s, index, group_of(L, index[1]), 1, x, f);
+	conv_index(L, w, &q, s, index, group_of(L, index[1], 1), 1, x, f);
 	conv_body(L, s, low_fn2(L, FN_MUL, ex_cast(L->p, DT_F32, ex_read(L->p, q.buf, w->n + 2, x)), ex_read(L->p, f32, w->n + 2, f)));
 	lstage(L->p, s)->exact = true;
 	if (zero)
@@ -557,13 +612,16 @@ static const char *conv_integer(struct lower *L)
 		return conv_quads(L, &w);
 	if (is_reals(algo))
 		return conv_reals(L, &w);
-	bool words = strcmp(algo, ALGO_USUAL);
-	int64_t old = L->shape[1][1], per = old == 1 ? 1 : words ? int_words_padded(L, old) : int_padded(old);
+	bool words = is_words(algo);
+	int64_t old = L->shape[1][1], merged = is_merged(algo) ? merged_groups(L, int_step(L, words)) : 1;
+	int64_t per = old == 1 || merged > 1 ? old : words ? int_words_padded(L, old) : int_padded(old);
 	struct padded q = conv_input(L, &w, words ? DT_I16 : DT_U8, per);
-	buf_id codes = words ? int_copies(L, INT_W, DT_I16, 1, per, 0) : int_codes(L, INT_W, 1, per);
+	buf_id codes = merged > 1 ? merged_weights(L, merged, words ? DT_I16 : DT_I8, words ? word_weight : code_weight)
+		       : words    ? int_copies(L, INT_W, DT_I16, 1, per, 0)
+				  : int_codes(L, INT_W, 1, per);
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
-	conv_index(L, &w, &q, s, index, group_of(L, index[1]), per, x, f);
+	conv_index(L, &w, &q, s, index, group_of(L, index[1], merged), per * merged, x, f);
 	conv_body(L, s, int_product(L, ex_read(L->p, q.buf, w.n + 2, x), ex_read(L->p, codes, w.n + 2, f)));
 	if (!words && (int_zero(L, INT_X, none, NULL) || int_zero(L, INT_W, none, NULL)))
 		less_zeros(L, &w, &q, s, codes, per);

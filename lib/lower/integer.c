@@ -116,6 +116,15 @@ static int row_for(struct lower *L, enum dtype a, enum dtype b)
 
 bool int_words_fit(struct lower *L, const char *algo) { return row_for(L, DT_I16, DT_I16) && !row_for(L, DT_U8, DT_I8); }
 
+bool int_bytes_fit(struct lower *L) { return row_for(L, DT_U8, DT_I8); }
+
+int64_t int_step(struct lower *L, bool words)
+{
+	int row = words ? row_for(L, DT_I16, DT_I16) : row_for(L, DT_U8, DT_I8);
+
+	return row ? instr_row(row)->extent[1] : 1;
+}
+
 const char *int_words_best(struct lower *L) { return int_words_fit(L, int_algos[0]) ? int_algos[0] : ALGO_USUAL; }
 
 int64_t int_words_padded(struct lower *L, int64_t n)

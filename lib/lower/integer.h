@@ -15,6 +15,10 @@ static inline int64_t int_padded(int64_t n) { return (n + INT_STEP - 1) / INT_ST
  * i16, less their zero points, and nothing is left to do after the sum. A pair of products cannot overflow. */
 extern const char *const int_algos[];
 bool int_words_fit(struct lower *L, const char *algo);
+/* Is there an instruction that sums products of bytes? */
+bool int_bytes_fit(struct lower *L);
+/* Products in one step of the instruction that sums those of words or of bytes; 1: there is none. */
+int64_t int_step(struct lower *L, bool words);
 const char *int_words_best(struct lower *L);
 /* As int_padded, for that algorithm. */
 int64_t int_words_padded(struct lower *L, int64_t n);

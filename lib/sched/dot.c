@@ -89,7 +89,6 @@ struct factors {
 /* false: the anchor is another sum. */
 static bool find_factors(struct loop_prog *p, const struct tile *q, struct factors *f)
 {
-	poly_var v = lstage(p, q->anchor)->axis[q->vec_axis].var;
 	ex_id read[2];
 
 	if (!sums_products(p, q->anchor, read))
@@ -97,7 +96,7 @@ static bool find_factors(struct loop_prog *p, const struct tile *q, struct facto
 	int second = tile_moves(p, q, read[0], q->vec_axis);
 	if (second && tile_moves(p, q, read[1], q->vec_axis))
 		second = lex(p, read[0])->dtype == DT_I8; /* the constant one is b */
-	*f = (struct factors){read[second], read[!second], read_uses(p, read[second], v)};
+	*f = (struct factors){read[second], read[!second], tile_moves(p, q, read[second], q->vec_axis)};
 	return dim_along(p, q, f->b) >= 0 && (!f->each || tile_moves(p, q, f->a, q->vec_axis));
 }
 

@@ -180,7 +180,7 @@ static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
 /* Is s a padded copy that a window without channels reads (depthwise convolution, pooling)? Then loops that are partitioned at the borders
  * cost less than the copy, up to window_taps taps; beyond, the pieces are too much code. All that the window reads must vary along
  * the contiguous axis of the source. Where sizes vary a step of the window asks whether it is inside: for that, all else it reads are
- * weights. */
+ * weights. A group of several channels is no window without channels. */
 static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 {
 	ex_id read[READS_MAX], from[READS_MAX];
@@ -195,7 +195,7 @@ static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 		taps *= (double)lstage(p, t)->axis[a].extent;
 	for (int n = stage_all_reads(p, t, read), i = 0; i < n; i++) {
 		buf_id x = lex(p, read[i])->buf;
-		if (!read_uses(p, read[i], lstage(p, t)->axis[v].var) ||
+		if (!read_uses(p, read[i], lstage(p, t)->axis[v].var) || read_group(p, read[i], lstage(p, t)->axis[v].var) > 1 ||
 		    (p->usual && x != lstage(p, s)->out && lbuf(p, x)->scope != SCOPE_CONST))
 			return false;
 	}

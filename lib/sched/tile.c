@@ -627,7 +627,7 @@ static void lay_out_vectors(struct schedule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
 
-	for (int i = 0; i < q->nread; i++)
+	for (int i = 0; i < q->nread && !lstage(p, q->anchor)->scan; i++)
 		if (tile_moves(p, q, q->read[i], q->vec_axis))
 			sched_copy_along(r, q->read[i], lstage(p, q->anchor)->axis[q->vec_axis].var);
 }
