@@ -62,6 +62,16 @@ static const char *around_rows(struct schedule *r, stage_id s)
 	return sched_try(r, PRIM_SPLIT, loop, trace_number(lstage(r->p, s)->axis[last].extent)) ? loop_part(r, loop, 0) : loop;
 }
 
+/* True if the place of s has several rows of it (the gates of a recurrent network). */
+static bool rows_within(struct schedule *r, stage_id s)
+{
+	int64_t n;
+	int last = lstage(r->p, s)->nspatial - 1;
+	nest_id loop = last < 0 ? 0 : loop_find(r->p, axis_loop(r, s, last, ""));
+
+	return loop && poly_is_const(r->p->P, lnest(r->p, loop)->extent, &n) && n > 1;
+}
+
 /* Splits the reduction over lanes: a partial sum per lane, combined at the end. row NULL: there is only one row. */
 static void lanes_of(struct schedule *r, stage_id s, const char *row, enum rows_kind kind)
 {
@@ -90,8 +100,8 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, enum rows_
 		return;
 	if (kind == SAME_ROWS)
 		row = around_rows(r, s);
-	else if (!placed || (kind == MANY_ROWS && lstage(p, s)->nspatial)) /* per row, not per block */
-		row = axis_loop(r, s, lstage(p, s)->nspatial - 1, "");
+	else if (!placed || kind == MANY_ROWS || rows_within(r, s)) /* per row, not per block */
+		row = lstage(p, s)->nspatial ? axis_loop(r, s, lstage(p, s)->nspatial - 1, "") : row;
 	const char *step = sched_name(r, "%s.%s.0", part, strrchr(red, '.') + 1);
 	if (wide > 1 && !keep_lanes(r, all, sched_name(r, "%s.lane.0", all), row))
 		return;
