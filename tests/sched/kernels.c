@@ -77,6 +77,12 @@ static const struct text texts[] = {
 	{"BatchNormalization bf16 2x6x5x5 6 6 6 6", 1, 2},
 	{"CumSum f16 3000x4 i64=0", .9, 1.1},
 	{"CumSum{reverse=1} bf16 4x500 i64=1", .9, 1.1},
+	/* groups that fill no vectors; codes of one axis and of three, channels innermost */
+	{"ConvInteger{group=3 pads=1,1,1,1} u8 1x36x7x7@0,2,3,1 i8 36x12x3x3c u8=3; Cast{to=1} %0; Mul %1 f32 36x1x1c -> %2@0,2,3,1"},
+	{"ConvInteger{group=2 dilations=2 pads=2,2} u8 1x48x50@0,2,1 i8 48x24x3c u8=9; Cast{to=1} %0; Mul %1 f32 48x1c -> %2@0,2,1"},
+	{"ConvInteger{strides=2,1,1} u8 1x8x7x6x5@0,2,3,4,1 i8 16x8x3x3x3c u8=3; Cast{to=1} %0 -> %1@0,2,3,4,1"},
+	{"Conv{group=8 pads=1,1,1,1} f32 1x32x7x9@0,2,3,1 32x4x3x3c; Relu %0 -> %1@0,2,3,1"},
+	{"Conv{pads=3,3} f32 1x32x60@0,2,1 1x32x7c"},
 	{"LSTM{hidden_size=9} f16 7x2x300 1x36x300c 1x36x9c 1x72c"},
 	{"GRU{direction=reverse hidden_size=9} bf16 7x2x30 1x27x30c 1x27x9c 1x54c -> %0 %0.1"},
 	{"LSTM{hidden_size=70} f32 5x1x30 1x280x30 1x280x70 1x560"},
