@@ -21,6 +21,7 @@ static const uint8_t weight_column[OP_COUNT] = {
 	[OP_Pow] = 10,
 	[OP_ReduceMean] = 10,
 	[OP_Dropout] = 20,
+	[OP_Attention] = 250, /* what it stands for is no more */
 };
 
 /* Operands from this one on weigh 1 each. */

@@ -29,6 +29,8 @@ void split_unpacking(struct module *m, graph_id g, const struct pass_ctx *c);
 bool made_of_packed(struct module *m, val_id v, int depth);
 /* Einsums of more than two operands become Einsums of two. */
 void split_einsums(struct module *m, graph_id g, const struct pass_ctx *c);
+/* Attention becomes MatMuls and a Softmax, where it is known which sizes it has. All graphs; types are inferred again. */
+void expand_attentions(struct module *m, const struct pass_ctx *c);
 /* Attention of the main graph whose past is an input and whose present is an output becomes Concats and Attention to what they give. */
 void split_pasts(struct module *m, graph_id g, const struct pass_ctx *c);
 /* Puts the bodies of all Fused nodes of graph g back in their place. */

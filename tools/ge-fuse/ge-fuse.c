@@ -34,6 +34,7 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 	struct graph_list list = {0};
 	bool *is_fused;
 
+	expand_attentions(m, c);
 	list_graphs(m, &list, &is_fused);
 	for (size_t i = 0; i < list.n; i++)
 		if (!is_fused[list.a[i]]) {

@@ -1,0 +1,60 @@
+# ge-fuse: Attention as products and a softmax.
+. "$top/tests/lib.sh"
+
+# graph OPERANDS ATTRIBUTES RESULTS: "-" is an operand that is not there. Symbols are those of t-state.
+graph() {
+	printf 'hone-text 1\nmodule ir=11 opset=28\nsymbol batch 1 inf\nsymbol rows 1 inf\nsymbol past 0 inf\ngraph main {\n'
+	for o in $1; do [ "$o" = - ] || echo "  input ${o%%:*}: ${o#*:}"; done
+	printf '  %s = Attention(%s) {%s}\n' "$3" "$(for o in $1; do printf '%s' "$sep${o%%:*}"; sep=', '; done)" "$2"
+	for o in $(echo "$3" | tr -d ,); do echo "  output $o = $o"; done
+	printf '}\n'
+}
+
+# becomes OPERANDS ATTRIBUTES [RESULTS [OPTION...]]: kernels, with the same numbers.
+becomes() {
+	graph "$1" "$2" "${3:-y}" >e.txt
+	what="$1 $2"
+	shift $(($# < 3 ? $# : 3))
+	ge-load e.txt 2>err | ge-shape -q -o e.g && ge-fuse -q e.g -o f.g && ! ge-dump f.g | grep -q ' = Attention(' && ge-check -q f.g &&
+		equal --tol "${tol:-1e-5}" --runs 2 "$@" f.g e.g
+	ok $? "$what" || { cat cmp.log; cat e.txt; }
+}
+
+# stays OPERANDS ATTRIBUTES RESULTS WHY
+stays() {
+	graph "$1" "$2" "$3" >e.txt
+	ge-load e.txt | ge-shape -q -o e.g && ge-fuse --why e.g 2>err | ge-dump | grep -q ' = Attention(' && grep -q "not attention: $4" err
+	ok $? "stays: $4" || cat err
+}
+
+becomes 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5]' ''
+becomes 'q:f32[2,6,9,8] k:f32[2,2,9,8] v:f32[2,2,9,5]' 'is_causal=1 scale=0.7'
+becomes 'q:f32[2,9,24] k:f32[2,7,24] v:f32[2,7,15]' 'q_num_heads=3 kv_num_heads=3 softcap=1.5'
+becomes 'q:f32[2,9,48] k:f32[2,11,16] v:f32[2,11,10] m:f32[6,9,11]' 'q_num_heads=6 kv_num_heads=2 right_window_size=1'
+becomes 'q:f32[2,6,9,8] k:f32[2,2,11,8] v:f32[2,2,11,5] m:bool[2,1,9,11]' ''
+becomes 'q:f32[2,6,1,8] k:f32[2,2,11,8] v:f32[2,2,11,5] m:bool[2,6,1,11]' 'left_window_size=12'
+becomes 'q:f32[2,9,24] k:f32[2,4,24] v:f32[2,4,15]' 'q_num_heads=3 kv_num_heads=3 left_window_size=2'
+becomes 'q:f32[2,1,48] k:f32[2,1,16] v:f32[2,1,10] - pk:f32[2,2,6,8] pv:f32[2,2,6,5]' 'q_num_heads=6 kv_num_heads=2 is_causal=1' 'y, k1, v1'
+becomes 'q:f32[2,4,5,8] k:f32[2,4,3,8] v:f32[2,4,3,5]' '' 'y, k1, v1'
+becomes 'q:f32[3,4,2,8] k:f32[3,2,9,8] v:f32[3,2,9,5] - - - n:i64[3]' 'is_causal=1' y --range n=0:9
+becomes 'q:f32[3,4,1,8] k:f32[3,2,9,8] v:f32[3,2,9,5] m:f32[9] - - n:i64[3]' '' y --range n=1:9
+becomes 'q:f32[batch,4,rows,8] k:f32[batch,2,rows,8] v:f32[batch,2,rows,5] m:f32[batch,1,1,past+rows] pk:f32[batch,2,past,8] pv:f32[batch,2,past,5]' \
+	'is_causal=1' 'y, k1, v1' --set batch=2,rows=5,past=3
+becomes 'q:f32[batch,rows,24] k:f32[batch,rows,24] v:f32[batch,rows,24]' 'q_num_heads=3 kv_num_heads=3 is_causal=1 left_window_size=2' y \
+	--set batch=2,rows=7
+tol=2e-3 becomes 'q:f16[2,3,9,8] k:f16[2,3,7,8] v:f16[2,3,7,5]' 'is_causal=1'
+tol=2e-2 becomes 'q:bf16[2,9,24] k:bf16[2,7,24] v:bf16[2,7,15] m:bf16[9,7]' 'q_num_heads=3 kv_num_heads=3'
+becomes 'q:f64[1,3,9,8] k:f64[1,3,7,8] v:f64[1,3,7,5]' ''
+
+# A query that sees nothing is zeros, not NaN.
+graph 'q:f32[1,1,2,4] k:f32[1,1,3,4] v:f32[1,1,3,4] m:bool[2,3]' '' y >e.txt
+printf 'import numpy as np\nnp.save("m.npy", np.array([[0, 0, 0], [0, 1, 1]], bool))\n' >m.py
+if [ -n "${HONE_PYTHON-}" ]; then
+	"$HONE_PYTHON" m.py && ge-load e.txt | ge-shape -q -o e.g && ge-fuse -q e.g -o f.g && equal -i m=m.npy f.g e.g
+	ok $? "a query that sees nothing" || cat cmp.log
+fi
+
+stays 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5]' '' 'y, k1, v1, s' 'its scores are asked for'
+stays 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5]' 'softmax_precision=10' y 'its softmax is in a narrower type'
+stays 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5] m:f32[9,6]' '' y 'the sizes of its mask'
+done_testing
