@@ -155,15 +155,21 @@ static bool single_code(struct cone *c)
 	return c->nleaves == 1;
 }
 
-/* Between two codes of other scales alone, arithmetic is no more work. */
+/* What costs no more as arithmetic than the exchange of codes for others. Sums and products are none of it: a gate, as x * f(x) with every
+ * QuantizeLinear on the way, is one table only if f is. */
+static const uint8_t few_instructions[OP_COUNT] = {
+	[OP_Abs] = 1, [OP_Cast] = 1,  [OP_DequantizeLinear] = 1, [OP_LeakyRelu] = 1,
+	[OP_Neg] = 1, [OP_PRelu] = 1, [OP_QuantizeLinear] = 1,   [OP_Relu] = 1,
+};
+
+/* Between two codes, and with few instructions on the way, arithmetic is no more work; it also becomes a part of the kernels around it. */
 static bool has_function(const struct cone *c)
 {
 	int steps = 0;
 
 	for (int i = 0; i < c->n; i++) {
 		enum opcode op = node(rw_module(c->rw), c->node[i])->op;
-		bool exchange = op == OP_DequantizeLinear || op == OP_QuantizeLinear || op == OP_Cast;
-		steps += !exchange || (op == OP_QuantizeLinear && c->node[i] != c->root);
+		steps += !few_instructions[op] || (op == OP_QuantizeLinear && c->node[i] != c->root);
 	}
 	return steps > 0;
 }

@@ -35,8 +35,8 @@ static val_id plain_weight(struct mixed *x, val_id v)
 
 /* ---- a quantised model: products of codes in f32, every quantiser stays ----
  *
- * A product whose weights are f32 is none that ge-integer takes. What it reads may stay a DequantizeLinear, which its kernel computes
- * where it reads codes; or it is spelled out in nodes of floats, which join the kernel that makes the codes: then f32 lies between. */
+ * A product in f32 gets f32 weights, and what it reads is dequantised in nodes of floats, so ge-integer takes neither. These nodes join
+ * the kernel that makes the codes where nobody else reads them, and are a kernel of their own else: a product reads each element often. */
 
 struct arithmetic {
 	struct mixed *x;
@@ -45,42 +45,13 @@ struct arithmetic {
 
 static bool is_high(struct mixed *x, node_id id) { return x->of[id] && !x->is_low[x->of[id]]; }
 
-/* Node id is a product in f32, and v one of the two operands that it multiplies, or both. */
-static bool multiplies(struct mixed *x, node_id id, val_id v)
-{
-	const struct node *n = node(x->m, id);
-	bool factor = n->nin > 1 && (n->in[0] == v || n->in[1] == v);
-
-	for (uint32_t k = 2; k < n->nin; k++)
-		factor &= n->in[k] != v;
-	return factor && is_high(x, id) && x->thing.a[x->of[id]].node == id && may_be(n->op, x->low) == MAY_ALLOW;
-}
-
-/* The DequantizeLinear by one scale that makes v of computed codes; 0: none does. */
-static node_id reads_codes(struct mixed *x, val_id v)
+/* v is dequantised from computed codes by one scale. */
+static bool reads_codes(struct mixed *x, val_id v)
 {
 	node_id d = v && v < x->uses_values && val(x->m, v)->kind == VAL_NODE ? val(x->m, v)->def : 0;
-	bool codes = d && node(x->m, d)->op == OP_DequantizeLinear && is_per_tensor(x, node(x->m, d));
 
-	return codes && val(x->m, node(x->m, d)->in[0])->kind == VAL_NODE ? d : 0;
-}
-
-/* All that reads what d dequantises are products in f32, so its codes need not lie in memory. */
-static bool feeds_products(struct mixed *x, node_id d)
-{
-	val_id q = node(x->m, d)->in[0];
-
-	if (x->uses.nout[q])
-		return false;
-	for (uint32_t i = x->uses.start[q]; i < x->uses.start[q + 1]; i++) {
-		val_id v = node(x->m, x->uses.user[i])->out[0];
-		if (reads_codes(x, v) != x->uses.user[i] || x->uses.nout[v])
-			return false;
-		for (uint32_t k = x->uses.start[v]; k < x->uses.start[v + 1]; k++)
-			if (!multiplies(x, x->uses.user[k], v))
-				return false;
-	}
-	return true;
+	return d && node(x->m, d)->op == OP_DequantizeLinear && is_per_tensor(x, node(x->m, d)) &&
+	       val(x->m, node(x->m, d)->in[0])->kind != VAL_CONST;
 }
 
 static val_id float_node(struct mixed *x, enum opcode op, const struct type *t, int nin, const val_id *in)
@@ -111,30 +82,17 @@ static val_id spelled(struct mixed *x, node_id d)
 	return float_node(x, OP_Mul, &t, 2, (val_id[]){y, scale});
 }
 
-static void spell_operand(struct arithmetic *a, node_id id, uint32_t k)
-{
-	val_id v = node(a->x->m, id)->in[k];
-
-	if (!a->spelled[v])
-		a->spelled[v] = spelled(a->x, val(a->x->m, v)->def);
-	node(a->x->m, id)->in[k] = a->spelled[v];
-}
-
-/* Operands of a product: those whose codes nobody else reads, and where both are computed one of them, the smaller. */
+/* The operands that product id multiplies. */
 static void spell_operands(struct arithmetic *a, node_id id)
 {
-	struct mixed *x = a->x;
-	const struct node *n = node(x->m, id);
-	val_id v[2] = {n->in[0], n->in[1]};
-	bool codes[2] = {reads_codes(x, v[0]) != 0, reads_codes(x, v[1]) != 0}, done = false;
-
-	for (uint32_t k = 0; k < 2; k++)
-		if (codes[k] && feeds_products(x, val(x->m, v[k])->def)) {
-			spell_operand(a, id, k);
-			done = true;
-		}
-	if (codes[0] && codes[1] && !done)
-		spell_operand(a, id, type_count(x->m, &val(x->m, v[0])->type) < type_count(x->m, &val(x->m, v[1])->type) ? 0 : 1);
+	for (uint32_t k = 0; k < 2; k++) {
+		val_id v = node(a->x->m, id)->in[k];
+		if (!reads_codes(a->x, v))
+			continue;
+		if (!a->spelled[v])
+			a->spelled[v] = spelled(a->x, val(a->x->m, v)->def);
+		node(a->x->m, id)->in[k] = a->spelled[v];
+	}
 }
 
 static void take_weights(struct arithmetic *a, node_id id)
@@ -155,7 +113,7 @@ static void apply_arithmetic(struct mixed *x)
 
 	for (size_t i = 0; i < n; i++) {
 		node_id id = graph(x->m, x->m->main)->nodes.a[i];
-		if (is_high(x, id) && multiplies(x, id, node(x->m, id)->in[0]))
+		if (is_high(x, id) && x->thing.a[x->of[id]].node == id)
 			spell_operands(&a, id);
 		if (is_high(x, id))
 			take_weights(&a, id);
