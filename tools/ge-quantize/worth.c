@@ -13,11 +13,32 @@ struct worth {
 	bool *bytes; /* by value */
 };
 
+/* The one operand of n that is no constant; 0: there are several, or it is no elementwise map. */
+static val_id mapped(struct module *m, const struct node *n)
+{
+	val_id v = 0;
+
+	if (!op_is(n->op, OP_ELEMENTWISE) || n->nout != 1)
+		return 0;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!n->in[i] || val(m, n->in[i])->kind == VAL_CONST)
+			continue;
+		if (v)
+			return 0;
+		v = n->in[i];
+	}
+	return v;
+}
+
 bool is_joined(struct module *m, const struct uses *u, val_id v)
 {
-	const struct value *x = val(m, v);
-
-	return x->kind == VAL_NODE && part_of(node(m, x->def)->op) == PART_WEIGHTS && uses_count(u, v) == 1;
+	while (v && val(m, v)->kind == VAL_NODE && uses_count(u, v) == 1) {
+		const struct node *n = node(m, val(m, v)->def);
+		if (part_of(n->op) == PART_WEIGHTS)
+			return true;
+		v = n->op == OP_Add || n->op == OP_Sub || n->op == OP_Mul || n->op == OP_Div ? mapped(m, n) : 0;
+	}
+	return false;
 }
 
 static bool moves_bytes(const struct worth *w, const struct node *n)
