@@ -70,7 +70,7 @@ static double rate_now(const char *name)
 
 	for (int i = 0; name && (of = rate_name(target_host(), i)); i++)
 		if (!strcmp(of, name))
-			return rate_measure(i, budget / 4);
+			return rate_measure(i, budget / 4).best;
 	return 0;
 }
 

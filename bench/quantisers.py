@@ -56,6 +56,13 @@ def by_onnxruntime(model, samples, method=None, products=False):
     return "q.onnx"
 
 
+def by_onnxruntime_dynamic(model, samples):
+    """Ranges of each run; samples tell it nothing."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    quantize_dynamic(model, "q.onnx", weight_type=QuantType.QInt8)
+    return "q.onnx"
+
+
 def by_nncf(model, samples):
     import nncf
     data = rows(samples, units_of(model))
@@ -72,7 +79,8 @@ QUANTISERS = [
     ("ONNX Runtime, minmax", lambda m, x: by_onnxruntime(m, x, "MinMax")),
     ("ONNX Runtime, minmax, products", lambda m, x: by_onnxruntime(m, x, "MinMax", True)),
     ("ONNX Runtime, entropy", lambda m, x: by_onnxruntime(m, x, "Entropy")),
-    ("ONNX Runtime, percentile", lambda m, x: by_onnxruntime(m, x, "Percentile")), ("NNCF", by_nncf),
+    ("ONNX Runtime, percentile", lambda m, x: by_onnxruntime(m, x, "Percentile")),
+    ("ONNX Runtime, dynamic", by_onnxruntime_dynamic), ("NNCF", by_nncf),
 ]
 
 

@@ -3,11 +3,15 @@
 #include "graph/stream.h"
 #include "op/op.h"
 #include "op/pass.h"
+#include "target/rate.h"
 
-static void add_provenance(struct module *m, const struct tool *t, const struct tool_args *a)
+void pass_provenance(struct module *m, const char *tool, const char *options)
 {
-	const char *options = a->options ? a->options : "";
-	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, *options ? " " : "", options));
+	const char *rates = rates_used();
+
+	options = options ? options : "";
+	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s%s%s", tool, HONE_VERSION, *options ? " " : "", options,
+					      rates ? " rates=" : "", rates ? rates : ""));
 }
 
 /* A module that a pass broke is our bug, and easier to find here than three passes later. */
@@ -31,7 +35,7 @@ int pass_main(const struct tool *t, struct tool_args *a)
 		module_verify_or_die(m);
 		p->run(m, &c);
 		check_result(m);
-		add_provenance(m, t, a);
+		pass_provenance(m, t->name, a->options);
 		stream_write(w, m);
 	}
 	stream_close(r);

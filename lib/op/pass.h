@@ -6,6 +6,8 @@
 /* struct tool.run of every pass tool (tool.data is the struct pass): reads modules from the file or
  * standard input, checks each, runs the pass, appends provenance, writes. Aborts are passed on. */
 int pass_main(const struct tool *t, struct tool_args *a);
+/* Appends a tool's line: its options that change the result (NULL: none), and which rates it chose by (target/rate.h). */
+void pass_provenance(struct module *m, const char *tool, const char *options);
 
 /* Of such a tool, all but its names, options and sentence. */
 #define PASS_TOOL(pass) \

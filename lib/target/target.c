@@ -140,6 +140,7 @@ const struct target *target_host(void)
 	if (backend_here()->measured)
 		backend_here()->measured(&host);
 	pass_for_named(getenv("HONE_TARGET"));
+	rates_note(&host);
 	return &host;
 }
 
@@ -253,7 +254,7 @@ static bool parse_row(const char *row, struct target *t)
 	return have == ALL && (!*rates || rates_parse(t, rates, strcspn(rates, ";")));
 }
 
-bool target_find(const char *name, struct target *out)
+static bool find_named(const char *name, struct target *out)
 {
 	*out = *target_host();
 	if (!strcmp(name, "native"))
@@ -265,6 +266,15 @@ bool target_find(const char *name, struct target *out)
 				return true;
 			}
 	return parse_row(name, out);
+}
+
+bool target_find(const char *name, struct target *out)
+{
+	bool found = find_named(name, out);
+
+	if (found)
+		rates_note(out);
+	return found;
 }
 
 const char *target_names(void)

@@ -78,7 +78,7 @@ sed -n '/KERNEL void k00(.*)$/,/^}/p' once.c >kernel.c
 grep -q 'vstore_f16(' kernel.c && ! grep -q 'vround_f16(' kernel.c
 ok $? "rounded once" || sed 's/^/# /' err kernel.c
 grep -q ' avx512_bf16 ' /proc/cpuinfo || skip_all "by the instruction" "no AVX512_BF16 here"
-HONE_RATES=$PWD/some run-dev --probe --json --seconds 0.1 >/dev/null && sed 's/;rates=.*/;rates=fma512:100,vdpbf16ps:200/' some >rates
+HONE_RATES=$PWD/some run-dev --probe --force --json --seconds 0.1 >/dev/null && sed 's/;rates=.*/;rates=fma512:100,vdpbf16ps:200/' some >rates
 export HONE_RATES=$PWD/rates
 for seed in 1 2 3 5 6 7; do
 	agree "by the instruction" bf16 $seed native

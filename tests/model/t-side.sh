@@ -28,7 +28,7 @@ ge-plan -q --threads 2 --lanes 1 t.g -o none.g && ge-emit -q none.g -o none && [
 ok $? "planned for 1, 2 and 5 threads"
 grep -q 'steps run side by side, in 1 regions$' err2 && grep -q 'team_run(m->team, region_' t2.c
 ok $? "two branches run side by side where that is faster" || cat err2
-row=$(HONE_RATES=$PWD/rates run-dev --probe --seconds 0.1 >/dev/null; sed 's/;rates=.*//' rates)
+row=$(HONE_RATES=$PWD/rates run-dev --probe --force --seconds 0.1 >/dev/null; sed 's/;rates=.*//' rates)
 for rate in 100 0.001; do
 	echo "$row;rates=shared:$rate" >rates
 	HONE_RATES=$PWD/rates ge-plan --threads 2 t.g -o /dev/null 2>&1 | grep -c 'steps run side by side'

@@ -8,6 +8,7 @@
 #include "graph/stream.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
+#include "op/pass.h"
 #include "quantize.h"
 #include "target/target.h"
 
@@ -198,13 +199,6 @@ static struct module *read_model(const char *path, struct statistics *s)
 	return m;
 }
 
-static void add_provenance(struct module *m, const struct tool *t, const struct tool_args *a)
-{
-	const char *options = a->options ? a->options : "";
-
-	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, *options ? " " : "", options));
-}
-
 /* --equalize, --smooth: still in floats. */
 static int write_balanced(const struct tool *t, struct tool_args *a)
 {
@@ -213,7 +207,7 @@ static int write_balanced(const struct tool *t, struct tool_args *a)
 	struct module *m = read_model(a->nfile ? a->file[0] : NULL, &s);
 	int n = balance(m, &s, &balancing);
 
-	add_provenance(m, t, a);
+	pass_provenance(m, t->name, a->options);
 	stream_write(w, m);
 	stream_finish(w);
 	note("%d operands have channels of like ranges now; their statistics are new", n);
@@ -267,7 +261,7 @@ static int run(const struct tool *t, struct tool_args *a)
 		leave_slower(&p, times, on);
 	bool held = !metric.command || metric_hold(&metric, &p, on);
 	struct module *m = plan_build(&p, on, NULL);
-	add_provenance(m, t, a);
+	pass_provenance(m, t->name, a->options);
 	stream_write(w, m);
 	stream_finish(w);
 	warn_of_layers(&p);

@@ -276,6 +276,38 @@ static void print_json_open(const struct stat *s)
 	symbols_free(&all);
 }
 
+/* Which measured rates the tool of a line of provenance chose by; NULL: it asked for none. */
+static const char *rates_of(const char *line)
+{
+	const char *last = strrchr(line, ' ');
+
+	return last && !strncmp(last, " rates=", 7) ? last + 7 : NULL;
+}
+
+/* Those of the last tool that asked for some, "" if none did. */
+static const char *last_rates(const struct module *m)
+{
+	const char *rates = "";
+
+	for (size_t i = 0; i < m->provenance.n; i++)
+		rates = rates_of(m->provenance.a[i]) ? rates_of(m->provenance.a[i]) : rates;
+	return rates;
+}
+
+/* A line for each change from one tool to the next. */
+static void print_rates(const struct module *m)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < m->provenance.n; i++) {
+		const char *line = m->provenance.a[i], *rates = rates_of(line);
+		if (!rates || !strcmp(rates, before))
+			continue;
+		printf("%-12s %s, from %.*s on\n", *before ? "" : "rates", shown(rates), (int)strcspn(line, " "), line);
+		before = rates;
+	}
+}
+
 static void print_text(const struct stat *s)
 {
 	char b[32];
@@ -283,6 +315,7 @@ static void print_text(const struct stat *s)
 	print_ends(s, true);
 	print_ends(s, false);
 	print_open(s);
+	print_rates(s->m);
 	printf("\n%-28s %8s %10s %7s\n", "operator", "nodes", "FLOPs", "share");
 	for (size_t i = 0; i < s->ops.n; i++) {
 		const struct op_row_stat *r = &s->ops.a[i];
@@ -349,6 +382,8 @@ static void print_json(const struct stat *s)
 	struct plan_stat p;
 	if (read_plan(s->m, &p))
 		printf(", \"arena\": {\"bytes\": %.0f, \"values\": %.0f, \"bound\": %.0f}", p.bytes, p.values, p.bound);
+	printf(", \"rates\": ");
+	json_str(stdout, last_rates(s->m));
 	print_json_open(s);
 	printf("}\n");
 }
@@ -385,6 +420,8 @@ static void compare(const struct stat *a, const struct stat *b)
 			printf(" %+7.1f%%", 100 * (rows[i].b - rows[i].a) / rows[i].a);
 		putchar('\n');
 	}
+	if (strcmp(last_rates(a->m), last_rates(b->m)))
+		printf("the rates differ: %s, %s\n", shown(last_rates(a->m)), shown(last_rates(b->m)));
 	printf("%s\n", strcmp(a->digest, b->digest) ? "the graphs differ" : "the graphs are the same");
 }
 

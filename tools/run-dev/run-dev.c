@@ -18,7 +18,7 @@
 #include "run-dev.h"
 
 static struct input_spec spec;
-static bool bench, kernels, serve, probed;
+static bool bench, force, kernels, serve, probed;
 static double seconds = 2;
 static const char *weights, *target, *sets;
 static struct step_spec stepped;
@@ -26,6 +26,7 @@ static int threads;
 
 enum {
 	OPT_BENCH = 1000,
+	OPT_FORCE,
 	OPT_KERNELS,
 	OPT_LOAD_STATE,
 	OPT_PROBE,
@@ -48,6 +49,7 @@ static error_t option(int key, char *arg)
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
 	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); break;
 	case OPT_BENCH: bench = true; break;
+	case OPT_FORCE: force = true; break;
 	case OPT_KERNELS: kernels = true; break;
 	case OPT_PROBE: probed = true; break;
 	case OPT_SERVE: serve = true; break;
@@ -242,9 +244,11 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (probed) {
 		if (a->nfile || a->out || bench || kernels || serve || target)
 			tool_usage();
-		probe(seconds, a->json);
+		probe(seconds, force, a->json);
 		return EX_GOOD;
 	}
+	if (force)
+		tool_usage();
 	bool nothing = !a->nfile && !a->out && !bench && !kernels && !stepped.steps;
 	if (!stepped.steps && (stepped.load || stepped.save))
 		die(EX_BADUSE, "%s: --steps says how many", stepped.load ? "--load-state" : "--save-state");
@@ -306,6 +310,7 @@ static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "time for --bench or --probe (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},
 	{"probe", OPT_PROBE, 0, 0, "measure the rates of this machine that choices need, and keep them"},
+	{"force", OPT_FORCE, 0, 0, "--probe: keep what varies, or is far less than on record"},
 	{"serve", OPT_SERVE, 0, 0, "build, check and time kernels for a tuner, on standard input and output"},
 	{"target", OPT_TARGET, "NAME", 0, "--serve: pass for this target, without the rest of the features that this machine has: %s"},
 	{0},

@@ -7,8 +7,9 @@
 #include "runner/oracle.h"
 /* Tasks as lib/op writes them, evaluated by its rows and, element by element, by the stages of lib/loop. */
 extern const struct oracle task_oracle;
-/* Measures the rates of this machine for about that many seconds in all, prints them and keeps them in the file of rates. */
-void probe(double seconds, bool json);
+/* Measures the rates of this machine for about that many seconds in all, and prints those that the file of rates has then. Without force,
+ * what varies, or is far less than on record, is not kept: a warning. */
+void probe(double seconds, bool force, bool json);
 
 /* ---- steps.c ---- */
 struct step_spec {

@@ -15,6 +15,7 @@
 #include "graph/pass.h"
 #include "graph/stream.h"
 #include "op/op.h"
+#include "op/pass.h"
 #include "op/task.h"
 #include "results.h"
 
@@ -483,7 +484,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	for (struct module *m; (m = stream_read(r)); module_free(m)) {
 		module_verify_or_die(m);
 		tune(m, a);
-		vec_push(&m->provenance, arena_printf(&m->arena, "tune-op %s%s%s", HONE_VERSION, *a->options ? " " : "", a->options));
+		pass_provenance(m, "tune-op", a->options);
 		stream_write(w, m);
 	}
 	stream_close(r);
