@@ -1,5 +1,6 @@
 /* Samples from files, one after the other. */
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -320,6 +321,20 @@ static void add_path(struct samples *s, const char *path)
 	closedir(d);
 	if (s->paths.n > first)
 		qsort(s->paths.a + first, s->paths.n - first, sizeof *s->paths.a, by_name);
+}
+
+void samples_take_range(struct sample_options *o, const char *arg)
+{
+	char *end;
+
+	o->raw = true;
+	o->lo = strtod(arg, &end);
+	if (end == arg || *end != ':')
+		die(EX_BADUSE, "--range %s: write LO:HI", arg);
+	const char *hi = end + 1;
+	o->hi = strtod(hi, &end);
+	if (end == hi || *end || !isfinite(o->lo) || !isfinite(o->hi))
+		die(EX_BADUSE, "--range %s: write LO:HI", arg);
 }
 
 struct samples *samples_open(struct module *m, int n, char *const *paths, const struct sample_options *o)

@@ -10,6 +10,9 @@ struct sample_options {
 	uint64_t shard, of_shards; /* sample number i is taken if i % of_shards == shard; of_shards 0: all are */
 };
 
+/* --range LO:HI of a tool; other text: die(64). */
+void samples_take_range(struct sample_options *o, const char *arg);
+
 struct samples;
 /* Samples from files and directories. They must match the inputs of m, so far as the sizes of these are known; a first axis of unknown
  * size is 1 in each sample. Missing files: die(66). */

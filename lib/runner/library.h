@@ -34,6 +34,7 @@ void library_run(struct library *l, struct tensor *const *in, struct tensor *con
 struct timing {
 	size_t runs;
 	double min, median, p99, mean;
+	double processor; /* median of the processor time, of all threads */
 };
 struct bench {
 	struct timing run;

@@ -56,8 +56,20 @@ ge-dump float.g | awk '
 	BEGIN { for (i = 1; i < 16; i++) ones = ones ", 1" }' >bad.txt
 is "$(ge-load bad.txt | ge-shape | ge-fold -o bad.g; ./accuracy bad.g)" "$float" "a bad layer: in float the same"
 ge-calibrate bad.g images.npy -o bad.stats
-ge-quantize -q -s bad.stats bad.g -o broken.g
+ge-quantize -q -s bad.stats bad.g -o broken.g 2>err
 is "$(near "$(./accuracy broken.g)" | sed 's/^[0-9].*/far/')" far "a bad layer: quantised with the others it ruins the model"
+bad_layer=/features/features.1/features.1.1/BatchNormalization
+is "$(rc ge-quantize -s bad.stats --samples images.npy -o broken.g bad.g) $(awk -v l=$bad_layer '$1 == l { print ($9 < 0), $10 }' out)" "0 1 0:" \
+	"a bad layer: the report has what it reads, and the worst channel"
+is "$(sed -n 's/^output logits: \(-*\)[0-9.]* dB.*same in [0-9.]*%, on 100 samples$/\1/p' out) $(grep -c 'output logits is far from float' err)" "- 1" \
+	"a bad layer: how far the outputs are from float"
+is "$(grep -c "$bad_layer: of its operand lowered it reads -[0-9.]* dB (channel 0: .*; --smooth 0.5 is predicted to leave 0.*--skip $bad_layer none" err)" 1 \
+	"a bad layer: what helps"
+is "$(rc ge-quantize --json -s stats --samples images.npy -o x.g float.g) $(wc -c <err) $(grep -c '"samples": 100, "outputs": \[{"name": "logits", "error": [0-9.e-]*, "worst_channel": [0-9], .*"same": 1}\]}$' out)" \
+	"0 0 1" "a good model: no word, and the same as JSON"
+fails_at_samples() { [ "$(rc ge-quantize -q -s stats --samples "$1" -o x.g float.g) $(wc -l <err)" = "$2 1" ]; }
+fails_at_samples missing.npy 66 && fails_at_samples labels.npy 65
+ok $? "samples that are not there, or of another shape"
 is "$(rc ge-quantize -s bad.stats --metric ./accuracy --drop 0.5 -o mended.g bad.g) $(near "$(./accuracy mended.g)")" "0 near" "--metric: it holds"
 is "$(awk '$2 == "float" { print $1 }' out)" /features/features.1/features.1.1/BatchNormalization "--metric: the bad layer alone is back in float"
 is "$(awk '$2 == "float" { print ($7 > 5) }' out) $(sed -n 's/^metric: \([^ ]*\) in float.*/\1/p' out)" "1 98.3333" "the report has its harm"
@@ -110,6 +122,30 @@ END
 ge-load sums.txt | ge-shape -o sums.g
 ge-calibrate sums.g images.npy -o sums.stats
 is "$(rc ge-quantize -s sums.stats -o x.g sums.g) $(awk '$2 == "int8" { print $1 }' out | tr '\n' ' ')" "0 c d f residual " "additions that bytes save nothing for stay in float"
+
+# A product that an addition reads after a bias is not rounded: its sum is no operand of bytes.
+cat >block.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const w = f32[8,8] [0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1]
+const bias = f32[8] [1, 2, 3, 4, 5, 6, 7, 8]
+const half = f32[] [0.5]
+graph main {
+  input image: f32[1,1,8,8]
+  first = MatMul(image, @w) "first"
+  product = MatMul(first, @w) "product"
+  biased = Add(product, @bias) "bias"
+  scaled = Mul(biased, @half)
+  sum = Add(scaled, first) "residual"
+  y = MatMul(sum, @w) "y"
+  output y = y
+}
+END
+ge-load block.txt | ge-shape -o block.g
+ge-calibrate block.g images.npy -o block.stats
+ge-quantize -q -s block.stats block.g | ge-dump >block.out
+is "$(grep -c 'QuantizeLinear(\(product\|biased\|scaled\),' block.out) $(grep -c "^  sum_bytes.* = QuantizeLinear(sum," block.out)" "0 1" \
+	"no rounding before an addition, a bias between or not"
 
 is "$(rc ge-quantize -s stats --smooth 0.5 -o x.g float.g) $(sed -n 's/ operands.*//p' err) $(ge-dump x.g | grep -c ' = Mul(')" "0 ge-quantize: 0 0" \
 	"--smooth leaves operands that it promises little for"

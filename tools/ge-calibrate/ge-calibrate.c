@@ -1,5 +1,4 @@
 /* ge-calibrate: what ranges a model's values have on samples. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/option.h"
@@ -33,20 +32,6 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static void take_range(const char *arg)
-{
-	char *end;
-
-	sampling.raw = true;
-	sampling.lo = strtod(arg, &end);
-	if (end == arg || *end != ':')
-		die(EX_BADUSE, "--range %s: write LO:HI", arg);
-	const char *hi = end + 1;
-	sampling.hi = strtod(hi, &end);
-	if (end == hi || *end || !isfinite(sampling.lo) || !isfinite(sampling.hi))
-		die(EX_BADUSE, "--range %s: write LO:HI", arg);
-}
-
 static void take_shard(const char *arg)
 {
 	char *end;
@@ -63,7 +48,7 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case OPT_SET: vec_push(&sets, arg); return 0;
 	case OPT_SHAPE: vec_push(&shapes, arg); return 0;
-	case OPT_RANGE: take_range(arg); return 0;
+	case OPT_RANGE: samples_take_range(&sampling, arg); return 0;
 	case OPT_SHARD: take_shard(arg); return 0;
 	case OPT_WHOLE: sampling.whole = true; return 0;
 	case OPT_EXPOSE: exposes = true; return 0;

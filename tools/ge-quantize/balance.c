@@ -86,28 +86,35 @@ static bool constant_of(struct balance *b, const struct node *n, uint32_t i, int
 	return t && t->dtype == DT_F32 && t->rank == 1 && t->dims[0] == count;
 }
 
-/* The channels of the product that v comes from, by operators that keep channels apart. */
-static bool divide_product(struct balance *b, val_id v, uint32_t channels, const double *by)
+/* The product that v comes from by operators that keep channels apart and are homogeneous; NULL: none whose channels can be divided. */
+static struct node *product_before(struct balance *b, val_id v, uint32_t channels, struct weights_at *at)
 {
-	struct weights_at at;
 	val_id x = v;
 
 	while (val(b->m, x)->kind == VAL_NODE && homogeneous[node(b->m, val(b->m, x)->def)->op]) {
 		const struct node *n = node(b->m, val(b->m, x)->def);
 		if (!alone(b, n->in[0]) || n->nout != 1)
-			return false;
+			return NULL;
 		x = n->in[0];
 	}
-	if (val(b->m, x)->kind != VAL_NODE || !weights_of(b->m, node(b->m, val(b->m, x)->def), &at))
-		return false;
+	if (val(b->m, x)->kind != VAL_NODE || !weights_of(b->m, node(b->m, val(b->m, x)->def), at))
+		return NULL;
 	struct node *n = node(b->m, val(b->m, x)->def);
-	struct tensor *w = node_const(b->m, n, 1);
-	bool biased = at.bias > 0 && (uint32_t)at.bias < n->nin && n->in[at.bias];
-	if (w->dims[at.axis] != channels || (biased && !constant_of(b, n, (uint32_t)at.bias, channels)))
+	bool biased = at->bias > 0 && (uint32_t)at->bias < n->nin && n->in[at->bias];
+	bool fits = node_const(b->m, n, 1)->dims[at->axis] == channels && (!biased || constant_of(b, n, (uint32_t)at->bias, channels));
+	return fits ? n : NULL;
+}
+
+static bool divide_product(struct balance *b, val_id v, uint32_t channels, const double *by)
+{
+	struct weights_at at;
+	struct node *n = product_before(b, v, channels, &at);
+
+	if (!n)
 		return false;
 	val_id *in = n->in;
-	in[1] = scaled(b->m, w, at.axis, by);
-	if (biased)
+	in[1] = scaled(b->m, node_const(b->m, n, 1), at.axis, by);
+	if (at.bias > 0 && (uint32_t)at.bias < n->nin && in[at.bias])
 		in[at.bias] = scaled(b->m, val(b->m, in[at.bias])->tensor, 0, by);
 	return true;
 }
@@ -239,36 +246,115 @@ static double error_left(struct balance *b, val_id v, const struct value_stat *s
 	return left;
 }
 
+/* What is multiplied into the weights that read a value, channel by channel, and out of the value; and the part of the error that this
+ * is promised to leave. */
+struct factors {
+	double *up, *down, left;
+};
+
+/* false: its readers do not multiply it channel by channel. */
+static bool find_factors(struct balance *b, val_id v, const struct value_stat *s, double part, struct factors *f, struct arena *a)
+{
+	double *most = ARENA_ARRAY(a, double, s->channels + 1), *power = ARENA_ARRAY(a, double, s->channels + 1),
+	       *largest = ARENA_ARRAY(a, double, s->channels + 1);
+
+	f->up = ARENA_ARRAY(a, double, s->channels + 1);
+	f->down = ARENA_ARRAY(a, double, s->channels + 1);
+	if (!s->channels || !readers_multiply(b, v, s->channels, most))
+		return false;
+	channel_powers(s, power, largest);
+	for (uint32_t c = 0; c < s->channels; c++) {
+		double x = largest[c];
+		bool good = x > 0 && most[c] > 0;
+		f->up[c] = good ? fmin(fmax(pow(x, part) / pow(most[c], 1 - part), 0x1p-20), 0x1p20) : 1;
+		f->down[c] = 1 / f->up[c];
+	}
+	f->left = error_left(b, v, s, f->up, f->down, power);
+	return true;
+}
+
 #define WORTH_A_NODE 0.5 /* of the error: a multiplication is a pass over the operand */
 
 static void balance_value(struct balance *b, val_id v, const struct value_stat *s)
 {
 	struct arena a = {0};
-	double *most = ARENA_ARRAY(&a, double, s->channels + 1), *up = ARENA_ARRAY(&a, double, s->channels + 1),
-	       *down = ARENA_ARRAY(&a, double, s->channels + 1), *power = ARENA_ARRAY(&a, double, s->channels + 1),
-	       *largest = ARENA_ARRAY(&a, double, s->channels + 1);
-	double part = b->o->smooth >= 0 ? b->o->smooth : 0.5;
+	struct factors f;
 
-	if (s->channels && readers_multiply(b, v, s->channels, most)) {
-		channel_powers(s, power, largest);
-		for (uint32_t c = 0; c < s->channels; c++) {
-			double x = largest[c];
-			bool good = x > 0 && most[c] > 0;
-			up[c] = good ? fmin(fmax(pow(x, part) / pow(most[c], 1 - part), 0x1p-20), 0x1p20) : 1;
-			down[c] = 1 / up[c];
-		}
-		double left = error_left(b, v, s, up, down, power);
-		bool divided = left < 1 && ((b->o->equalize && divide_product(b, v, s->channels, down)) ||
-					    (b->o->smooth >= 0 && divide_norm(b, v, s->channels, down)));
-		if (!divided && b->o->smooth >= 0 && left < WORTH_A_NODE) {
-			divide_here(b, v, s->channels, down);
+	if (find_factors(b, v, s, b->o->smooth >= 0 ? b->o->smooth : 0.5, &f, &a)) {
+		bool divided = f.left < b->o->worth && ((b->o->equalize && divide_product(b, v, s->channels, f.down)) ||
+							(b->o->smooth >= 0 && divide_norm(b, v, s->channels, f.down)));
+		if (!divided && b->o->smooth >= 0 && f.left < WORTH_A_NODE) {
+			divide_here(b, v, s->channels, f.down);
 			divided = true;
 		}
 		if (divided)
-			multiply_readers(b, v, up);
+			multiply_readers(b, v, f.up);
 		b->done += divided;
 	}
 	arena_release(&a);
+}
+
+double balance_left(struct module *m, val_id v, const struct value_stat *s, double part, bool *exact)
+{
+	struct balance_options o = {0};
+	struct balance b = {m, uses_new(m), &o, 0};
+	struct arena a = {0};
+	struct factors f;
+	double left = find_factors(&b, v, s, part, &f, &a) ? f.left : 1;
+	struct weights_at at;
+
+	*exact = s->channels && product_before(&b, v, s->channels, &at);
+
+	uses_free(&b.uses);
+	arena_release(&a);
+	return left;
+}
+
+/* ---- what a reader gets ---- */
+
+/* Sums of the squares of the weights that meet each channel of the first operand; false: no channel is told from others. */
+static bool channel_weights(struct module *m, const struct node *n, const struct value_stat *s, double *sum)
+{
+	int axis = input_axis(m, n);
+	struct tensor *w = node_const(m, n, 1);
+	bool apart = n->op == OP_Conv && attr_i(n, "group") == s->channels && w->rank > 1 && w->dims[1] == 1;
+	int64_t inner = 1, per = apart ? w->dims[0] / s->channels : 1;
+
+	if (apart)
+		axis = 0;
+	if (axis < 0 || !s->channels || w->dims[axis] != per * s->channels)
+		return false;
+	for (int k = axis + 1; k < w->rank; k++)
+		inner *= w->dims[k];
+	const float *v = tensor_data(m, w);
+	for (int64_t i = 0, count = tensor_count(w); i < count; i++)
+		sum[i / inner % w->dims[axis] / per] += (double)v[i] * (double)v[i];
+	return true;
+}
+
+bool reader_gets(struct module *m, const struct node *n, const struct value_stat *s, struct range r, struct reader *out)
+{
+	struct arena a = {0};
+	double *weights = ARENA_ARRAY(&a, double, s->channels + 1), *power = ARENA_ARRAY(&a, double, s->channels + 1),
+	       *largest = ARENA_ARRAY(&a, double, s->channels + 1), step = (r.hi - r.lo) / 255, noise = 0, signal = 0;
+	bool good = channel_weights(m, n, s, weights);
+
+	if (good) {
+		channel_powers(s, power, largest);
+		for (uint32_t c = 0; c < s->channels; c++) {
+			signal += weights[c] * power[c];
+			noise += weights[c] * step * step / 12;
+		}
+		*out = (struct reader){.error = signal > 0 ? noise / signal : 0};
+		/* Of channels that the reader makes something of: a quarter of their share, or more. */
+		for (uint32_t c = 0; c < s->channels; c++) {
+			double error = step * step / 12 / power[c];
+			if (4 * weights[c] * power[c] * s->channels > signal && error > out->worst_error)
+				out->worst = c, out->worst_error = error;
+		}
+	}
+	arena_release(&a);
+	return good;
 }
 
 int balance(struct module *m, const struct statistics *s, const struct balance_options *o)

@@ -339,6 +339,7 @@ static void note_errors(struct build *b)
 		l->range = b->range[first_kin(b, x)];
 		double power = value_stat_power(b->p->stat[x]);
 		l->activation_error = power > 0 ? range_error(b->p->stat[x], l->range, 256) / power : 0;
+		l->read = l->part == PART_WEIGHTS && reader_gets(b->m, node(b->m, l->node), b->p->stat[x], l->range, &l->reader);
 	}
 }
 

@@ -9,7 +9,7 @@
 #include "onnx/onnx.h"
 #include "op/op.h"
 #include "op/pass.h"
-#include "quantize.h"
+#include "outputs.h"
 #include "target/target.h"
 
 enum {
@@ -27,13 +27,18 @@ enum {
 	OPT_SMOOTH,
 	OPT_SECONDS,
 	OPT_ALTERNATE,
-	OPT_TIMES
+	OPT_TIMES,
+	OPT_SAMPLES,
+	OPT_RANGE,
+	OPT_WHOLE
 };
 static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .block = -1, .correct = true};
 static struct metric metric = {.drop = 0.5};
 static const char *statistics_path, *times;
+static VEC(char *) samples;
+static struct sample_options sampling;
 static int half; /* of the layers; 0: all */
-static struct balance_options balancing = {.smooth = -1};
+static struct balance_options balancing = {.smooth = -1, .worth = 1};
 
 static const struct argp_option options[] = {
 	{"statistics", 's', "FILE", 0, "what ge-calibrate wrote of this model"},
@@ -43,6 +48,9 @@ static const struct argp_option options[] = {
 	{"activations", OPT_ACTIVATIONS, "KIND", 0, "static, dynamic (by their range in each run), or none; static"},
 	{"block", OPT_BLOCK, "N", 0, "with --activations none, N weights of a matrix share a scale; 0: a channel; 32 of 4 bits, else 0"},
 	{"no-correction", OPT_CORRECT, 0, 0, "leave biases as they are"},
+	{"samples", OPT_SAMPLES, "PATH", 0, "report how far the outputs are from float on these samples; repeated", -1},
+	{"range", OPT_RANGE, "LO:HI", 0, "--samples, as for ge-calibrate", -1},
+	{"whole", OPT_WHOLE, 0, 0, "--samples, as for ge-calibrate", -1},
 	{"equalize", OPT_EQUALIZE, 0, 0, "write a model of floats whose products make channels of like ranges"},
 	{"smooth", OPT_SMOOTH, "A", 0, "the same by normalizations and multiplications; A of the range goes into weights"},
 	{"only", OPT_ONLY, "WHAT", 0, "quantise only layers of this name or operator; a pattern, repeated"},
@@ -106,6 +114,9 @@ static error_t option(int key, char *arg)
 			die(EX_BADUSE, "--alternate %s: 1 or 2", arg);
 		half = *arg - '0';
 		return 0;
+	case OPT_SAMPLES: vec_push(&samples, arg); return 0;
+	case OPT_RANGE: samples_take_range(&sampling, arg); return 0;
+	case OPT_WHOLE: sampling.whole = true; return 0;
 	case OPT_TIMES: times = arg; return 0;
 	case OPT_DROP: metric.drop = option_number("--drop", arg, 0, 1e30); return 0;
 	}
@@ -239,6 +250,19 @@ static void leave_slower(struct plan *p, const char *files, bool *on)
 		on[i] &= p->layers.a[i].microseconds >= 0;
 }
 
+/* On the samples; NULL: there are none. */
+static struct output_errors *compare_outputs(struct plan *p, struct module *quantised)
+{
+	struct output_errors *e = ARENA_NEW(&p->arena, struct output_errors);
+
+	if (!samples.n)
+		return NULL;
+	struct samples *from = samples_open(quantised, (int)samples.n, samples.a, &sampling);
+	outputs_compare(p, quantised, from, e);
+	samples_close(from);
+	return e;
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct statistics s = {0};
@@ -261,6 +285,7 @@ static int run(const struct tool *t, struct tool_args *a)
 		leave_slower(&p, times, on);
 	bool held = !metric.command || metric_hold(&metric, &p, on);
 	struct module *m = plan_build(&p, on, NULL);
+	struct output_errors *errors = compare_outputs(&p, m);
 	pass_provenance(m, t->name, a->options);
 	stream_write(w, m);
 	stream_finish(w);
@@ -270,8 +295,9 @@ static int run(const struct tool *t, struct tool_args *a)
 	else if (!held || metric.interrupted)
 		warn("%s: the metric is %.6g, wanted %.6g; this is the best so far", metric.interrupted ? "stopped" : "all layers tried",
 		     metric.after, metric.before - metric.drop);
+	hint(&p, errors, on);
 	if (a->out && (a->json || !msg_quiet))
-		report_print(&p, &metric, on, a->json);
+		report_print(&p, &metric, errors, on, a->json);
 	return EX_GOOD;
 }
 

@@ -32,6 +32,13 @@ struct quantize_options {
 	bool correct; /* biases take the mean error of the weights */
 };
 
+/* What rounding its operand costs a layer, channel by channel as its weights have it: large channels that it hardly reads make steps in
+ * which the others drown. Errors are parts of the power. */
+struct reader {
+	double error;       /* of the sum of all channels */
+	uint32_t worst;     /* channel, */
+	double worst_error; /* of that channel */
+};
 /* A layer: a node that may be quantised. */
 struct layer {
 	node_id node;
@@ -39,9 +46,11 @@ struct layer {
 	enum part part;
 	double weight_error;     /* of the power of the weights, the part that rounding makes */
 	double activation_error; /* the same of its operand */
-	struct range range;      /* of its operand */
-	double microseconds;     /* that it takes longer in float */
-	double harm;             /* what the metric loses where it alone is quantised; NAN: not measured */
+	bool read;               /* what follows is known */
+	struct reader reader;
+	struct range range;  /* of its operand */
+	double microseconds; /* that it takes longer in float */
+	double harm;         /* what the metric loses where it alone is quantised; NAN: not measured */
 	bool on;
 };
 
@@ -101,8 +110,13 @@ bool metric_hold(struct metric *k, struct plan *p, bool *on);
 struct balance_options {
 	bool equalize;
 	double smooth; /* the part of the range that goes into weights; negative: not at all */
+	double worth;  /* the most of the error that may be left, where no node is added */
 };
 int balance(struct module *m, const struct statistics *s, const struct balance_options *o);
+/* The part of the error that dividing v's channels is promised to leave; 1: no less. exact: a product makes them, --equalize divides it. */
+double balance_left(struct module *m, val_id v, const struct value_stat *s, double part, bool *exact);
+/* false: its weights do not tell the channels apart, or the statistics do not. */
+bool reader_gets(struct module *m, const struct node *n, const struct value_stat *s, struct range r, struct reader *out);
 
 /* Which of two halves of the layers, 1 or 2, has number i. */
 static inline bool alternates(size_t i, int half) { return (int)(i % 2) + 1 == half; }
@@ -111,6 +125,9 @@ static inline bool alternates(size_t i, int half) { return (int)(i % 2) + 1 == h
  * Not such files: die(65). */
 void times_read(struct plan *p, const char *files);
 
-/* report.c */
-void report_print(const struct plan *p, const struct metric *k, const bool *on, bool json);
+/* report.c; e: of the outputs, NULL if no samples were given */
+struct output_errors;
+void report_print(const struct plan *p, const struct metric *k, const struct output_errors *e, const bool *on, bool json);
+/* hint.c: warns where outputs are far from float, or a layer loses most of what it reads, and says what helps. */
+void hint(const struct plan *p, const struct output_errors *e, const bool *on);
 #endif

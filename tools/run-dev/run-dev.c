@@ -189,8 +189,8 @@ static void print_json(const struct hone_model *m, const struct bench *b, struct
 	json_str(stdout, target_host()->cpu);
 	printf(",\"compiler\":");
 	json_str(stdout, m->compiler);
-	printf(",\"core\":%d,\"runs\":%zu,\"min\":%.9g,\"median\":%.9g,\"p99\":%.9g,\"mean\":%.9g,\"flop\":%.0f,\"peak\":%.6g,\"kernels\":[",
-	       b->core, b->run.runs, b->run.min, b->run.median, b->run.p99, b->run.mean, b->flops, b->peak);
+	printf(",\"core\":%d,\"runs\":%zu,\"min\":%.9g,\"median\":%.9g,\"p99\":%.9g,\"mean\":%.9g,\"processor\":%.9g,\"flop\":%.0f,\"peak\":%.6g,\"kernels\":[",
+	       b->core, b->run.runs, b->run.min, b->run.median, b->run.p99, b->run.mean, b->run.processor, b->flops, b->peak);
 	for (int i = 0; i < n; i++) {
 		printf("%s{\"kernel\":", i ? "," : "");
 		json_str(stdout, s[i].name);
