@@ -63,10 +63,11 @@ def by_onnxruntime_dynamic(model, samples):
     return "q.onnx"
 
 
-def by_nncf(model, samples):
+def by_nncf(model, samples, transformer=False):
     import nncf
     data = rows(samples, units_of(model))
-    onnx.save(nncf.quantize(onnx.load(model), nncf.Dataset(data, lambda row: row), subset_size=len(data)), "q.onnx")
+    options = dict(model_type=nncf.ModelType.TRANSFORMER) if transformer else {}
+    onnx.save(nncf.quantize(onnx.load(model), nncf.Dataset(data, lambda row: row), subset_size=len(data), **options), "q.onnx")
     return "q.onnx"
 
 
@@ -81,6 +82,7 @@ QUANTISERS = [
     ("ONNX Runtime, entropy", lambda m, x: by_onnxruntime(m, x, "Entropy")),
     ("ONNX Runtime, percentile", lambda m, x: by_onnxruntime(m, x, "Percentile")),
     ("ONNX Runtime, dynamic", by_onnxruntime_dynamic), ("NNCF", by_nncf),
+    ("NNCF, transformer", lambda m, x: by_nncf(m, x, True)),
 ]
 
 

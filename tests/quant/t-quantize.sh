@@ -123,6 +123,34 @@ ge-load sums.txt | ge-shape -o sums.g
 ge-calibrate sums.g images.npy -o sums.stats
 is "$(rc ge-quantize -s sums.stats -o x.g sums.g) $(awk '$2 == "int8" { print $1 }' out | tr '\n' ' ')" "0 c d f residual " "additions that bytes save nothing for stay in float"
 
+# Rows of a table become bytes with a scale each; small tables, and those that are weights, too, stay as they are.
+awk 'BEGIN {
+	for (i = 0; i < 1024 * 16; i++) {
+		big = big (i ? ", " : "") ((i * 7919) % 2003 - 1000) / (1 + int(i / 16))
+		tied = tied (i ? ", " : "") ((i * 104729) % 2003 - 1000) / 1000
+	}
+	print "hone-text 1\nmodule ir=10 opset=28\nconst big = f32[1024,16] [" big "]\nconst tied = f32[16,1024] [" tied "]"
+}' >table.txt
+cat >>table.txt <<'END'
+graph main {
+  input ids: i64[2,3]
+  input few: i64[2,1]
+  rows = Gather(@big, ids) {axis=0} "rows"
+  again = Gather(@big, few) {axis=0} "again"
+  some = Gather(@tied, few) {axis=0} "some"
+  y = MatMul(rows, @tied)
+  output y = y
+  output again = again
+  output some = some
+}
+END
+ge-load table.txt | ge-shape -o table.g
+is "$(rc ge-quantize --activations none --skip MatMul -o table_q.g table.g) $(awk '$2 == "int8" { print $1 }' out | tr '\n' ' ')$(ge-dump table_q.g | grep -c '^const .* = i8\[1024,16\]')" \
+	"0 rows again 1" "a table is bytes, once for all that take its rows"
+is "$(($(ge-pack table_q.g | wc -c) < $(ge-pack table.g | wc -c) * 2 / 3))" 1 "a table: the model is smaller"
+is "$(run-cmp --tol 0.005 --range ids=0:1023 --range few=0:15 table_q.g table.g | grep -c ' equal$')" 3 "a table: each row is as near as its scale"
+is "$(ge-quantize -q --activations none --skip again table.g | ge-dump | grep -c ' = Cast(')" 1 "a table: --skip"
+
 # A product that an addition reads after a bias is not rounded: its sum is no operand of bytes.
 cat >block.txt <<'END'
 hone-text 1

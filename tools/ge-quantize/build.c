@@ -356,6 +356,8 @@ static void rewrite(struct build *b)
 		const struct layer *l = b->layer[id];
 		if (l && l->part == PART_WEIGHTS)
 			quantize_weights(b, id, l);
+		if (l && l->part == PART_TABLE)
+			quantize_table(b, id, l);
 		if (reads_bytes(b, id))
 			read_bytes(b, id);
 	}
@@ -377,6 +379,9 @@ struct module *plan_build(struct plan *p, const bool *on, struct layer *err)
 	b.range = ARENA_ARRAY(&a, struct range, m->values.n);
 	b.read = ARENA_ARRAY(&a, val_id, m->values.n);
 	b.dynamic = ARENA_ARRAY(&a, node_id, m->values.n);
+	b.codes = ARENA_ARRAY(&a, val_id, m->values.n);
+	b.scales = ARENA_ARRAY(&a, val_id, m->values.n);
+	b.table_error = ARENA_ARRAY(&a, double, m->values.n);
 	for (val_id v = 0; v < m->values.n; v++)
 		b.kin[v] = v;
 	for (size_t i = 0; i < p->layers.n; i++) {

@@ -19,6 +19,8 @@ struct build {
 	struct range *range;        /* by value, of its kin's first */
 	val_id *read;               /* by value: what readers of bytes have of it */
 	node_id *dynamic;           /* by value: the DynamicQuantizeLinear that reads it */
+	val_id *codes, *scales;     /* by value, of tables; 0: not made yet */
+	double *table_error;
 	VEC(struct replaced) replaced;
 };
 
@@ -30,5 +32,7 @@ val_id add_node(struct build *b, enum opcode op, int nin, const val_id *in);
  * or NULL. */
 void quantize_dynamic(struct build *b, node_id id, const struct weights_at *at, const struct tensor *w, const struct rounded_weights *r,
 		      const double *bias);
+/* table.c: node id takes rows of a table of bytes. */
+void quantize_table(struct build *b, node_id id, const struct layer *l);
 void dynamic_end(struct build *b); /* takes away the nodes that were replaced */
 #endif

@@ -127,7 +127,7 @@ static error_t option(int key, char *arg)
 
 static size_t not_finite; /* layers that would be quantised, but for such operands */
 
-static bool quantisable(const struct plan *p, struct module *m, const struct node *n)
+static bool quantisable(const struct plan *p, struct module *m, const struct uses *u, const struct node *n)
 {
 	struct weights_at at;
 	uint32_t fit = 0;
@@ -135,7 +135,9 @@ static bool quantisable(const struct plan *p, struct module *m, const struct nod
 	for (uint32_t i = 0; i < n->nin; i++)
 		fit += n->in[i] && p->stat[n->in[i]];
 	if (part_of(n->op) == PART_INPUTS)
-		return fit == n->nin;
+		return p->options.activations == ACTIVATIONS_STATIC && fit == n->nin;
+	if (part_of(n->op) == PART_TABLE)
+		return is_table(m, u, n);
 	if (!weights_of(m, n, &at) || val(m, n->in[0])->kind == VAL_CONST)
 		return false;
 	switch (p->options.activations) {
@@ -163,18 +165,19 @@ static double estimated_gain(struct module *m, const struct node *n)
 static void find_layers(struct plan *p, struct module *m)
 {
 	const struct graph *g = graph(m, m->main);
+	struct uses u = uses_new(m);
 
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = node(m, g->nodes.a[i]);
-		if (part_of(n->op) != PART_WEIGHTS && (part_of(n->op) != PART_INPUTS || p->options.activations != ACTIVATIONS_STATIC))
-			continue;
-		if (is_chosen(m, n) && quantisable(p, m, n))
+		enum part part = part_of(n->op);
+		if (part != PART_NONE && part != PART_MOVES && is_chosen(m, n) && quantisable(p, m, &u, n))
 			vec_push(&p->layers, (struct layer){.node = g->nodes.a[i],
 							    .name = layer_name(m, n),
-							    .part = part_of(n->op),
+							    .part = part,
 							    .harm = NAN,
 							    .microseconds = estimated_gain(m, n)});
 	}
+	uses_free(&u);
 }
 
 static void find_statistics(struct plan *p, struct module *m, struct statistics *s)
@@ -295,7 +298,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	else if (!held || metric.interrupted)
 		warn("%s: the metric is %.6g, wanted %.6g; this is the best so far", metric.interrupted ? "stopped" : "all layers tried",
 		     metric.after, metric.before - metric.drop);
-	hint(&p, errors, on);
+	if (!metric.command) /* which says better what a layer costs */
+		hint(&p, errors, on);
 	if (a->out && (a->json || !msg_quiet))
 		report_print(&p, &metric, errors, on, a->json);
 	return EX_GOOD;

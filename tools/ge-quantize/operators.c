@@ -12,6 +12,7 @@ static const struct {
 	[OP_ConvTranspose] = {PART_WEIGHTS, 2},
 	[OP_DepthToSpace] = {PART_MOVES},
 	[OP_Flatten] = {PART_MOVES},
+	[OP_Gather] = {PART_TABLE},
 	[OP_Gemm] = {PART_WEIGHTS, 2},
 	[OP_GlobalAveragePool] = {PART_INPUTS},
 	[OP_MatMul] = {PART_WEIGHTS},
@@ -46,5 +47,27 @@ bool weights_of(struct module *m, const struct node *n, struct weights_at *w)
 	}
 	if (n->op == OP_MatMul)
 		w->axis = t->rank - 1;
+	return true;
+}
+
+/* What two more nodes and their names take in a file is nothing beside that. */
+enum { TABLE_LEAST = 1 << 14 };
+
+static bool takes_rows(struct module *m, node_id id, val_id v)
+{
+	const struct node *n = node(m, id);
+
+	return n->op == OP_Gather && n->in[0] == v && n->in[1] != v && attr_i(n, "axis") == 0;
+}
+
+bool is_table(struct module *m, const struct uses *u, const struct node *n)
+{
+	struct tensor *t = part_of(n->op) == PART_TABLE ? node_const(m, n, 0) : NULL;
+
+	if (!t || t->dtype != DT_F32 || t->rank < 2 || tensor_count(t) < TABLE_LEAST || u->nout[n->in[0]])
+		return false;
+	for (uint32_t i = u->start[n->in[0]]; i < u->start[n->in[0] + 1]; i++)
+		if (!takes_rows(m, u->user[i], n->in[0]))
+			return false;
 	return true;
 }

@@ -11,6 +11,7 @@ enum part {
 	PART_WEIGHTS, /* a product of its first operand with a constant */
 	PART_INPUTS,  /* its operands are bytes, its result is not */
 	PART_MOVES,   /* a result of bytes has the scale of its operands */
+	PART_TABLE,   /* it takes rows of a constant, which become bytes; its result does not */
 };
 enum part part_of(enum opcode op);
 /* Of a node with weights: their operand, the axis of them that is the result's channels, and the bias; -1: it has none. */
@@ -21,6 +22,9 @@ struct weights_at {
 };
 /* false: the weights of n are not such that they can be quantised. */
 bool weights_of(struct module *m, const struct node *n, struct weights_at *w);
+
+/* Is n's first operand a constant table of floats whose rows it takes, large enough, and nobody else's weights? */
+bool is_table(struct module *m, const struct uses *u, const struct node *n);
 
 enum activations { ACTIVATIONS_STATIC, ACTIVATIONS_DYNAMIC, ACTIVATIONS_NONE };
 struct quantize_options {

@@ -118,11 +118,11 @@ void keep_worth(struct plan *p, struct module *m)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->layers.n; i++)
-		w.layer[p->layers.a[i].node] = true;
+		w.layer[p->layers.a[i].node] = p->layers.a[i].part != PART_TABLE;
 	mark_backwards(&w, false);
 	mark_backwards(&w, true);
 	for (size_t i = 0; i < p->layers.n; i++)
-		if (w.layer[p->layers.a[i].node])
+		if (w.layer[p->layers.a[i].node] || p->layers.a[i].part == PART_TABLE)
 			p->layers.a[kept++] = p->layers.a[i];
 	p->layers.n = kept;
 	uses_free(&w.uses);
