@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "op/op.h"
+#include "op/rules.h"
 
 /* Weight of an operator that the table does not have. A rule may replace an operator only by one that weighs less. */
 enum { WEIGHT = 8 };
@@ -39,7 +40,7 @@ static uint64_t weight(const struct node *n)
 
 const char *measure_name(enum measure m)
 {
-	static const char *const name[] = {"work", "expanded", "scaled", "reordered", "misplaced", "reshaped"};
+	static const char *const name[] = {"taps", "work", "expanded", "scaled", "reordered", "misplaced", "reshaped"};
 
 	return name[m];
 }
@@ -87,6 +88,25 @@ static uint64_t misplaced(struct rewrite *rw, node_id n)
 			sum += alone ? 2 : 1;
 	}
 	return sum;
+}
+
+/* Places in the window of n; 0: it has none, or they are not known. */
+static uint64_t taps(struct rewrite *rw, node_id n)
+{
+	struct module *m = rw_module(rw);
+	const struct node *x = node(m, n);
+	int64_t kernel[RANK_MAX];
+	struct window w;
+	uint64_t count = 1;
+	int spatial = x->nin && rw_in(rw, n, 0) ? rw_type(rw, rw_in(rw, n, 0))->rank - 2 : 0;
+	uint32_t weights = window_weights(x->op);
+
+	if (!op_is(x->op, OP_WINDOW) || spatial < 1 || (weights && !type_dims(m, rw_type(rw, rw_in(rw, n, weights)), kernel)) ||
+	    window_read(m, x, spatial, weights ? kernel + 2 : NULL, &w))
+		return 0;
+	for (int i = 0; i < spatial; i++)
+		count *= (uint64_t)w.size[i];
+	return count;
 }
 
 static bool plain_shape(struct rewrite *rw, node_id n)
@@ -160,6 +180,7 @@ struct measures measures_take(struct rewrite *rw)
 		double k;
 		if (!rw_alive(rw, n))
 			continue;
+		s.sum[MEASURE_TAPS] += taps(rw, n);
 		s.sum[MEASURE_WORK] += weight(x);
 		if (x->op == OP_Transpose)
 			s.sum[MEASURE_REORDERED] += chain(rw, rw_in(rw, n, 0), OP_Transpose);

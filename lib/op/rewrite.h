@@ -14,6 +14,7 @@ struct rewrite;
  * So no two rules can undo each other, and every set of rules comes to an end. Reshapes do not count as work; a value is followed
  * through them to the node that computed it. */
 enum measure {
+	MEASURE_TAPS,      /* taps of the windows of convolutions and pools */
 	MEASURE_WORK,      /* nodes by weight: of two operators that do the same, the simpler weighs less */
 	MEASURE_EXPANDED,  /* Expands before an operand of an elementwise node */
 	MEASURE_SCALED,    /* MatMuls after each scalar factor */

@@ -373,6 +373,11 @@ const char *window_read(struct module *m, const struct node *n, int spatial, con
 	return NULL;
 }
 
+uint32_t window_weights(enum opcode op)
+{
+	return op == OP_QLinearConv ? 3 : op == OP_Conv || op == OP_ConvInteger || op == OP_ConvTranspose || op == OP_DeformConv ? 1 : 0;
+}
+
 int64_t window_extent(struct window *w, int i, int64_t in)
 {
 	int64_t span = (w->size[i] - 1) * w->dilation[i] + 1, room, out;

@@ -106,6 +106,8 @@ struct window {
 };
 /* Reads attributes; kernel: sizes when kernel_shape is absent (may be NULL). NULL, or why not. */
 const char *window_read(struct module *m, const struct node *n, int spatial, const int64_t *kernel, struct window *w);
+/* The operand of a convolution that has its weights; 0: the window is a pool's. */
+uint32_t window_weights(enum opcode op);
 /* Output extent and the first pad along axis i for an input extent. */
 int64_t window_extent(struct window *w, int i, int64_t in);
 dim window_extent_dim(struct infer *I, const struct window *w, int i, dim in);

@@ -5,8 +5,8 @@
 #include "rules.h"
 
 static const struct rule *const families[] = {
-	rules_noop,   rules_shape, rules_order, rules_move,      rules_activation, rules_norm,
-	rules_affine, rules_arith, rules_pool,  rules_recurrent, rules_fewest,
+	rules_noop,   rules_shape, rules_order, rules_move,   rules_activation, rules_norm,
+	rules_affine, rules_arith, rules_pool,  rules_window, rules_recurrent,  rules_fewest,
 };
 
 static VEC(struct rule_run) rules;

@@ -12,6 +12,7 @@ extern const struct rule rules_norm[];       /* decomposed normalisations */
 extern const struct rule rules_affine[];     /* constant scales and offsets into weights */
 extern const struct rule rules_arith[];      /* scalars, powers */
 extern const struct rule rules_pool[];       /* pooling and Gemm in other forms */
+extern const struct rule rules_window[];     /* taps of convolutions and pools */
 extern const struct rule rules_recurrent[];  /* GRU, LSTM, RNN */
 extern const struct rule rules_fewest[];     /* fewer nodes, no less work: only with --fewest */
 
