@@ -281,8 +281,9 @@ static void balance_value(struct balance *b, val_id v, const struct value_stat *
 	struct factors f;
 
 	if (find_factors(b, v, s, b->o->smooth >= 0 ? b->o->smooth : 0.5, &f, &a)) {
-		bool divided = f.left < b->o->worth && ((b->o->equalize && divide_product(b, v, s->channels, f.down)) ||
-							(b->o->smooth >= 0 && divide_norm(b, v, s->channels, f.down)));
+		bool divided = f.left <= b->o->worth && f.left < 1 &&
+			       ((b->o->equalize && divide_product(b, v, s->channels, f.down)) ||
+				(b->o->smooth >= 0 && divide_norm(b, v, s->channels, f.down)));
 		if (!divided && b->o->smooth >= 0 && f.left < WORTH_A_NODE) {
 			divide_here(b, v, s->channels, f.down);
 			divided = true;

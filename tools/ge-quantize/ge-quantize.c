@@ -51,7 +51,8 @@ static const struct argp_option options[] = {
 	{"samples", OPT_SAMPLES, "PATH", 0, "report how far the outputs are from float on these samples; repeated", -1},
 	{"range", OPT_RANGE, "LO:HI", 0, "--samples, as for ge-calibrate", -1},
 	{"whole", OPT_WHOLE, 0, 0, "--samples, as for ge-calibrate", -1},
-	{"equalize", OPT_EQUALIZE, 0, 0, "write a model of floats whose products make channels of like ranges"},
+	{"equalize", OPT_EQUALIZE, "PART", OPTION_ARG_OPTIONAL,
+	 "write a model of floats whose products make channels of like ranges, where at most PART of the error is to be left; 1"},
 	{"smooth", OPT_SMOOTH, "A", 0, "the same by normalizations and multiplications; A of the range goes into weights"},
 	{"only", OPT_ONLY, "WHAT", 0, "quantise only layers of this name or operator; a pattern, repeated"},
 	{"skip", OPT_SKIP, "WHAT", 0, "leave layers of this name or operator in float"},
@@ -103,7 +104,10 @@ static error_t option(int key, char *arg)
 		return 0;
 	case OPT_ACTIVATIONS: take_activations(arg); return 0;
 	case OPT_CORRECT: quantizing.correct = false; return 0;
-	case OPT_EQUALIZE: balancing.equalize = true; return 0;
+	case OPT_EQUALIZE:
+		balancing.equalize = true;
+		balancing.worth = arg ? option_number("--equalize", arg, 0, 1) : 1;
+		return 0;
 	case OPT_SMOOTH: balancing.smooth = option_number("--smooth", arg, 0, 1); return 0;
 	case OPT_ONLY: chosen_only(arg); return 0;
 	case OPT_SKIP: chosen_skip(arg); return 0;
@@ -224,7 +228,8 @@ static int write_balanced(const struct tool *t, struct tool_args *a)
 	pass_provenance(m, t->name, a->options);
 	stream_write(w, m);
 	stream_finish(w);
-	note("%d operands have channels of like ranges now; their statistics are new", n);
+	if (n || balancing.worth == 1)
+		note("%d operands have channels of like ranges now; their statistics are new", n);
 	return EX_GOOD;
 }
 
