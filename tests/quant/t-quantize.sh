@@ -158,13 +158,17 @@ module ir=10 opset=28
 const w = f32[8,8] [0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1, 0.5, -0.25, 0.125, 1]
 const bias = f32[8] [1, 2, 3, 4, 5, 6, 7, 8]
 const half = f32[] [0.5]
+const flat_shape = i64[2] [8, 8]
+const shape = i64[4] [1, 1, 8, 8]
 graph main {
   input image: f32[1,1,8,8]
   first = MatMul(image, @w) "first"
   product = MatMul(first, @w) "product"
-  biased = Add(product, @bias) "bias"
+  flat = Reshape(product, @flat_shape)
+  biased = Add(flat, @bias) "bias"
   scaled = Mul(biased, @half)
-  sum = Add(scaled, first) "residual"
+  back = Reshape(scaled, @shape)
+  sum = Add(back, first) "residual"
   y = MatMul(sum, @w) "y"
   output y = y
 }
@@ -172,7 +176,7 @@ END
 ge-load block.txt | ge-shape -o block.g
 ge-calibrate block.g images.npy -o block.stats
 ge-quantize -q -s block.stats block.g | ge-dump >block.out
-is "$(grep -c 'QuantizeLinear(\(product\|biased\|scaled\),' block.out) $(grep -c "^  sum_bytes.* = QuantizeLinear(sum," block.out)" "0 1" \
+is "$(grep -c 'QuantizeLinear(\(product\|flat\|biased\|scaled\|back\),' block.out) $(grep -c "^  sum_bytes.* = QuantizeLinear(sum," block.out)" "0 1" \
 	"no rounding before an addition, a bias between or not"
 
 is "$(rc ge-quantize -s stats --smooth 0.5 -o x.g float.g) $(sed -n 's/ operands.*//p' err) $(ge-dump x.g | grep -c ' = Mul(')" "0 ge-quantize: 0 0" \

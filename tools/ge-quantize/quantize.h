@@ -86,7 +86,7 @@ const char *layer_name(struct module *m, const struct node *n); /* of the node, 
 
 /* worth.c: takes layers without weights that bytes save nothing for from the list. */
 void keep_worth(struct plan *p, struct module *m);
-/* Made by a product for one reader alone, which adds it before it is rounded. */
+/* Made by a product, with a bias, a factor or another shape or without, for additions alone: it is not rounded before these. */
 bool is_joined(struct module *m, const struct uses *u, val_id v);
 
 /* Scales of weights, and what rounding did. */

@@ -13,14 +13,14 @@ struct worth {
 	bool *bytes; /* by value */
 };
 
-/* The one operand of n that is no constant; 0: there are several, or it is no elementwise map. */
-static val_id mapped(struct module *m, const struct node *n)
+/* What n adds a bias to, multiplies by factors, or only gives another shape; 0: nothing of that. */
+static val_id biased(struct module *m, const struct node *n)
 {
+	bool maps = n->op == OP_Add || n->op == OP_Sub || n->op == OP_Mul || n->op == OP_Div;
+	bool moves = part_of(n->op) == PART_MOVES && n->op != OP_Concat && n->nout == 1;
 	val_id v = 0;
 
-	if (!op_is(n->op, OP_ELEMENTWISE) || n->nout != 1)
-		return 0;
-	for (uint32_t i = 0; i < n->nin; i++) {
+	for (uint32_t i = 0; (maps || moves) && i < n->nin; i++) {
 		if (!n->in[i] || val(m, n->in[i])->kind == VAL_CONST)
 			continue;
 		if (v)
@@ -30,13 +30,24 @@ static val_id mapped(struct module *m, const struct node *n)
 	return v;
 }
 
+static bool only_added(struct module *m, const struct uses *u, val_id v)
+{
+	bool all = !u->nout[v] && u->start[v] < u->start[v + 1];
+
+	for (uint32_t i = u->start[v]; all && i < u->start[v + 1]; i++)
+		all = node(m, u->user[i])->op == OP_Add;
+	return all;
+}
+
 bool is_joined(struct module *m, const struct uses *u, val_id v)
 {
-	while (v && val(m, v)->kind == VAL_NODE && uses_count(u, v) == 1) {
+	for (bool last = true; v && val(m, v)->kind == VAL_NODE; last = false) {
 		const struct node *n = node(m, val(m, v)->def);
+		if (last ? !only_added(m, u, v) : uses_count(u, v) != 1)
+			return false;
 		if (part_of(n->op) == PART_WEIGHTS)
 			return true;
-		v = n->op == OP_Add || n->op == OP_Sub || n->op == OP_Mul || n->op == OP_Div ? mapped(m, n) : 0;
+		v = biased(m, n);
 	}
 	return false;
 }
