@@ -74,16 +74,19 @@ static ex_id padded_number(struct lower *L, enum dtype t, int64_t per, poly *at)
 	return ex_guard(L->p, 1, &inside, ex_cast(L->p, t, low_read_fill(L, 0, at, 0)), ex_const(L->p, t, 0));
 }
 
-struct padded conv_input(struct lower *L, const struct window *w, enum dtype t, int64_t per)
+static int64_t groups_of(struct lower *L) { return L->shape[0][1] / L->shape[1][1]; }
+
+/* As conv_input, with room for so many groups: beyond those of x, its channels stand for 0. */
+static struct padded grouped_input(struct lower *L, const struct window *w, enum dtype t, int64_t per, int64_t groups)
 {
 	struct padded q = {0};
 	int rank = w->n + 2;
 	int64_t shape[LOOP_RANK_MAX];
 	poly at[LOOP_RANK_MAX];
-	bool needed = per != L->shape[1][1] || t != low_dtype(L, 0);
+	bool needed = per != L->shape[1][1] || t != low_dtype(L, 0) || groups != groups_of(L);
 
 	shape[0] = L->shape[0][0];
-	shape[1] = L->shape[0][1] / L->shape[1][1] * per;
+	shape[1] = groups * per;
 	for (int i = 0; i < w->n; i++) {
 		int64_t in = L->shape[0][2 + i];
 		shape[2 + i] = (L->out_shape[0][2 + i] - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1;
@@ -103,6 +106,11 @@ struct padded conv_input(struct lower *L, const struct window *w, enum dtype t, 
 	stage_body(L->p, s, COMB_NONE, of_codes(L) ? padded_code(L, t, rank, per, at) : padded_number(L, t, per, at));
 	q.buf = lstage(L->p, s)->out;
 	return q;
+}
+
+struct padded conv_input(struct lower *L, const struct window *w, enum dtype t, int64_t per)
+{
+	return grouped_input(L, w, t, per, groups_of(L));
 }
 
 static void add_bias(struct lower *L, stage_id conv)
@@ -163,17 +171,18 @@ static int64_t spread_channels(struct lower *L)
 }
 
 /* Groups whose channels of the result together are whole vectors and whose channels of x are whole steps of `step`; 1: a group is so
- * alone, or no number of them is. */
-static int64_t merged_groups(struct lower *L, int64_t step)
+ * alone, or no number of them is. rest: the last of them may be fewer. */
+static int64_t merged_groups(struct lower *L, int64_t step, bool rest)
 {
 	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
-	int64_t lanes = target_filled(L->p->target).vector_bytes / 4, groups = attr_i(L->n, "group"), per = L->shape[1][1], m = 1;
+	int64_t lanes = target_filled(L->p->target).vector_bytes / 4, groups = groups_of(L), per = L->shape[1][1];
+	int64_t results = L->shape[1][0] / groups, m = 1;
 
-	if (groups == 1 || per == 1 || !l->n || l->part[l->n - 1].axis != 1 || L->shape[1][0] / groups % lanes == 0)
+	if (groups == 1 || per == 1 || !l->n || l->part[l->n - 1].axis != 1 || results % lanes == 0)
 		return 1;
-	while (m < groups && (groups % m || L->shape[1][0] / groups * m % lanes || per * m % step))
+	while (m <= groups && ((!rest && groups % m) || results * m % lanes || per * m % step))
 		m++;
-	return m < groups || L->shape[1][0] % lanes == 0 ? m : 1;
+	return m <= groups ? m : 1;
 }
 
 /* Element `at` of weights of which m groups are taken at a time, as read makes it of the weight that is read; 0 between groups. */
@@ -207,7 +216,7 @@ static bool algo_fits(struct lower *L, const char *algo)
 	if (!strcmp(algo, ALGO_HALVES))
 		return points_fit(L) || halves_fit_conv(L, &speed);
 	if (!strcmp(algo, ALGO_MERGED))
-		return low_const(L, 1) && merged_groups(L, 1) > 1;
+		return low_const(L, 1) && merged_groups(L, 1, false) > 1;
 	if (!strcmp(algo, ALGO_SPREAD))
 		return L->shape[1][1] > 1 && spread_channels(L) > L->shape[1][1];
 	return strcmp(algo, ALGO_WIDE) ? winograd_fits(L, algo) : wide_fits(L, algo);
@@ -313,12 +322,12 @@ static void conv_index(struct lower *L, const struct window *w, const struct pad
 	}
 }
 
-/* The group of channel o of the result, where m are taken at a time. */
-static poly group_of(struct lower *L, poly o, int64_t m)
+/* The block of m groups that channel o of the result is of. */
+static poly block_of(struct lower *L, poly o, int64_t m)
 {
-	int64_t groups = attr_i(L->n, "group") / m;
+	int64_t groups = groups_of(L);
 
-	return groups == 1 ? poly_const(L->p->P, 0) : poly_floordiv(L->p->P, o, L->shape[1][0] / groups);
+	return groups <= m ? poly_const(L->p->P, 0) : poly_floordiv(L->p->P, o, L->shape[1][0] / groups * m);
 }
 
 /* Combines with what reduce axes there are. */
@@ -366,7 +375,7 @@ static const char *conv(struct lower *L)
 		return why;
 	const char *algo = low_algo(L);
 	bool wide = !strcmp(algo, ALGO_WIDE), spread = !strcmp(algo, ALGO_SPREAD);
-	int64_t merged = strcmp(algo, ALGO_MERGED) ? 1 : merged_groups(L, 1);
+	int64_t merged = strcmp(algo, ALGO_MERGED) ? 1 : merged_groups(L, 1, false);
 	if (!strcmp(algo, ALGO_HALVES)) {
 		if (points_fit(L))
 			add_bias(L, halves_sums(L, "conv", L->shape[1][1], point_factor, NULL));
@@ -384,7 +393,7 @@ static const char *conv(struct lower *L)
 				      : 0;
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
-	conv_index(L, &w, &q, s, index, group_of(L, index[1], merged), per * merged, x, f);
+	conv_index(L, &w, &q, s, index, block_of(L, index[1], merged), per * merged, x, f);
 	ex_id weight = weights ? low_wide(L, ex_read(L->p, weights, w.n + 2, f)) : low_read_wide(L, 1, f);
 	conv_body(L, s, low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, q.buf, w.n + 2, x)), weight));
 	add_bias(L, s);
@@ -433,7 +442,7 @@ static void less_zeros(struct lower *L, const struct window *w, const struct pad
 	ex_id y = low_of(L, s, index);
 	if (x_zero)
 		y = int_less_offset(L, y, x_zero, low_of(L, offset, &o));
-	index[1] = group_of(L, o, 1);
+	index[1] = block_of(L, o, 1);
 	if (w_zero)
 		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, int_zero(L, INT_W, o, NULL), low_of(L, x_sums, index)));
 	stage_body(L->p, r, COMB_NONE, y);
@@ -544,7 +553,7 @@ static bool conv_int_fits(struct lower *L, const char *algo)
 		return quads_fit(L);
 	if (is_reals(algo))
 		return reals_fit(L);
-	if (is_merged(algo) && (!any_will_do(L) || !low_const(L, INT_W) || merged_groups(L, int_step(L, is_words(algo))) == 1))
+	if (is_merged(algo) && (!any_will_do(L) || !low_const(L, INT_W) || merged_groups(L, int_step(L, is_words(algo)), true) == 1))
 		return false;
 	return L->shape[1][1] > 1 && (is_words(algo) ? int_words_fit(L, algo) : int_bytes_fit(L));
 }
@@ -587,7 +596,7 @@ static const char *conv_reals(struct lower *L, const struct window *w)
 	ex_id zero = int_zero(L, INT_X, none, NULL);
 
 	low_index(L, s, index);
-	conv_index(L, w, &q, s, index, group_of(L, index[1], 1), 1, x, f);
+	conv_index(L, w, &q, s, index, block_of(L, index[1], 1), 1, x, f);
 	conv_body(L, s, low_fn2(L, FN_MUL, ex_cast(L->p, DT_F32, ex_read(L->p, q.buf, w->n + 2, x)), ex_read(L->p, f32, w->n + 2, f)));
 	lstage(L->p, s)->exact = true;
 	if (zero)
@@ -613,15 +622,15 @@ static const char *conv_integer(struct lower *L)
 	if (is_reals(algo))
 		return conv_reals(L, &w);
 	bool words = is_words(algo);
-	int64_t old = L->shape[1][1], merged = is_merged(algo) ? merged_groups(L, int_step(L, words)) : 1;
+	int64_t old = L->shape[1][1], merged = is_merged(algo) ? merged_groups(L, int_step(L, words), true) : 1;
 	int64_t per = old == 1 || merged > 1 ? old : words ? int_words_padded(L, old) : int_padded(old);
-	struct padded q = conv_input(L, &w, words ? DT_I16 : DT_U8, per);
+	struct padded q = grouped_input(L, &w, words ? DT_I16 : DT_U8, per, (groups_of(L) + merged - 1) / merged * merged);
 	buf_id codes = merged > 1 ? merged_weights(L, merged, words ? DT_I16 : DT_I8, words ? word_weight : code_weight)
 		       : words    ? int_copies(L, INT_W, DT_I16, 1, per, 0)
 				  : int_codes(L, INT_W, 1, per);
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
-	conv_index(L, &w, &q, s, index, group_of(L, index[1], merged), per * merged, x, f);
+	conv_index(L, &w, &q, s, index, block_of(L, index[1], merged), per * merged, x, f);
 	conv_body(L, s, int_product(L, ex_read(L->p, q.buf, w.n + 2, x), ex_read(L->p, codes, w.n + 2, f)));
 	if (!words && (int_zero(L, INT_X, none, NULL) || int_zero(L, INT_W, none, NULL)))
 		less_zeros(L, &w, &q, s, codes, per);
