@@ -265,7 +265,7 @@ bool sched_across(struct schedule *r, stage_id anchor)
 	stage_id reader[READS_MAX];
 	int dim[READS_MAX];
 
-	if (!q.result || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
+	if (!q.result || (lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32 && !is_dot(p, anchor)))
 		return false;
 	q.w = contiguous_axis(p, q.result);
 	q.o = q.w < 0 ? -1 : constants_axis(p, anchor, q.w);

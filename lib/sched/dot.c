@@ -136,24 +136,43 @@ void sched_copy_along(struct schedule *r, ex_id read, poly_var k)
 		}
 }
 
+/* The row of the instruction that takes the anchor's factors in whole groups, if they lie side by side; 0: there is none. */
+static int dot_of(struct schedule *r, const struct tile *q, struct factors *f)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+
+	if (s->naxes == s->nspatial || !find_factors(p, q, f))
+		return 0;
+	int row = row_for(p, f->a, f->b, f->each);
+	bool panels = lbuf(p, lex(p, f->b)->buf)->scope == SCOPE_CONST || (q->row_axis >= 0 && !tile_moves(p, q, f->b, q->row_axis));
+	bool fits = row && panels && instr_row(row)->extent[0] == r->lanes && s->axis[s->nspatial].extent % instr_row(row)->extent[1] == 0;
+
+	return fits ? row : 0;
+}
+
+void expect_dot(struct schedule *r, struct tile *q)
+{
+	struct factors f;
+
+	q->dot = dot_of(r, q, &f);
+	q->group = q->dot ? instr_row(q->dot)->extent[1] : 1;
+	q->held = 1;
+}
+
 void find_dot(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
 	struct factors f;
 	int64_t step;
+	int row = dot_of(r, q, &f);
 
 	q->group = 1;
-	if (s->naxes == s->nspatial || !find_factors(p, q, &f))
-		return;
-	int row = row_for(p, f.a, f.b, f.each);
-	if (!row || instr_row(row)->extent[0] != r->lanes)
+	if (!row)
 		return;
 	const struct axis *k = &s->axis[s->nspatial];
 	int64_t group = instr_row(row)->extent[1];
-	bool panels = lbuf(p, lex(p, f.b)->buf)->scope == SCOPE_CONST || (q->row_axis >= 0 && !tile_moves(p, q, f.b, q->row_axis));
-	if (k->extent % group || !panels)
-		return;
 	sched_copy_along(r, f.a, k->var);
 	if (!read_step(p, f.a, k->var, &step) || step != 1)
 		return;

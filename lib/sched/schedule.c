@@ -455,7 +455,8 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 		sched_try(&r, PRIM_ALGO, p->algo);
 	inline_stages(&r);
 	stage_id anchor = find_anchor(p), result = 0;
-	if (anchor && count_reductions(p) == 1 && lstage(p, anchor)->comb == COMB_SUM && sched_across(&r, anchor))
+	bool alone = anchor && (count_reductions(p) == 1 || is_dot(p, anchor));
+	if (alone && lstage(p, anchor)->comb == COMB_SUM && sched_across(&r, anchor))
 		inline_windows(&r);
 	lay_out_copies(&r);
 	for (stage_id s = 1; s < p->stages.n; s++)

@@ -89,6 +89,8 @@ bool row_by_matrix(struct loop_prog *p, const struct tile *q);
 
 /* Does the target have an instruction for the anchor's sum? Sets dot and group. */
 void find_dot(struct schedule *r, struct tile *q);
+/* The same for an estimate: operands are not laid out yet. */
+void expect_dot(struct schedule *r, struct tile *q);
 /* No dot if what moves along the vectors lies in no panels. */
 void check_groups(struct loop_prog *p, struct tile *q);
 /* The loop of a reduce axis; over groups, if it is split into them. */

@@ -252,6 +252,7 @@ double sched_cycles_along(struct schedule *r, stage_id anchor, stage_id result, 
 	q.function = calls_function(r->p, &q);
 	row_axes(r->p, &q, axis, &best);
 	q.row_axis = axis[best];
+	expect_dot(r, &q);
 	count_steps(r, &q);
 	count_loads(r->p, &q, r->lanes);
 	double times = (double)q.groups;

@@ -82,6 +82,8 @@ static const struct text texts[] = {
 	{"ConvInteger{group=3 pads=1,1,1,1} u8 1x36x7x7@0,2,3,1 i8 36x12x3x3c u8=3; Cast{to=1} %0; Mul %1 f32 36x1x1c -> %2@0,2,3,1"},
 	{"ConvInteger{group=2 dilations=2 pads=2,2} u8 1x48x50@0,2,1 i8 48x24x3c u8=9; Cast{to=1} %0; Mul %1 f32 48x1c -> %2@0,2,1"},
 	{"ConvInteger{strides=2,1,1} u8 1x8x7x6x5@0,2,3,4,1 i8 16x8x3x3x3c u8=3; Cast{to=1} %0 -> %1@0,2,3,4,1"},
+	/* and with results in rows */
+	{"ConvInteger{pads=1,1,1,1} u8 1x32x20x21@0,2,3,1 i8 40x32x3x3c u8; Cast{to=1} %0; Mul %1 f32=0.5"},
 	{"Conv{group=8 pads=1,1,1,1} f32 1x32x7x9@0,2,3,1 32x4x3x3c; Relu %0 -> %1@0,2,3,1"},
 	{"Conv{pads=3,3} f32 1x32x60@0,2,1 1x32x7c"},
 	{"LSTM{hidden_size=9} f16 7x2x300 1x36x300c 1x36x9c 1x72c"},
