@@ -41,7 +41,7 @@ build/pkgs.mk: Makefile
 	@echo "PKG_CFLAGS = $$(pkg-config --cflags $(PKGS))" > $@
 	@echo "PKG_LIBS = $$(pkg-config --libs $(PKGS))" >> $@
 
-build/%.o: %.c | build/pkgs.mk
+build/%.o: %.c | build/pkgs.mk build/gen/passes.inc
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) -MMD -MP -c -o $@ $<
 
@@ -92,6 +92,11 @@ build/gen/lib/search/strategies.inc: $(STRATEGIES) lib/search/strategies
 	@printf 'STRATEGY(%s)\n' $(sort $(basename $(notdir $(STRATEGIES)))) > $@
 build/lib/search/search.o: build/gen/lib/search/strategies.inc
 build/lib/runner/compile_server.o: build/gen/lib/runner/compile_server.in.inc build/gen/lib/runner/compile_order.h.inc
+
+# Of the list of stages, the passes that every graph goes through.
+build/gen/passes.inc: tools/hone/stages.h
+	@mkdir -p $(@D)
+	@awk -F'[^a-zA-Z_]+' '$$1 == "STAGE" && $$4 == "ALWAYS" { print "PASS(" $$3 ")" }' $< > $@
 
 # The backends: a folder of lib/target each, the generic one first.
 BACKENDS := generic $(filter-out generic,$(patsubst lib/target/%/,%,$(wildcard lib/target/*/)))
@@ -213,10 +218,11 @@ fuzz:
 		LDFLAGS=-fsanitize=fuzzer FUZZMAIN=build/tests/fuzz/driver/none.o fuzzed
 	@ln -sf $(FUZZED:%=tree/%) build/fuzz
 
-# The tools that model and passes go through, each with a name of its own for its `tool`.
-CHAIN  := ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-gears ge-integer ge-fuse ge-layout ge-plan
+# The passes that test programs have in them, each with a name of its own for its `tool`: of the list of stages those of every graph, and
+# gears.
+CHAIN  := $(subst _,-,$(sort $(shell awk -F'[^a-zA-Z_]+' '$$1 == "STAGE" && $$4 ~ /^ALWAYS$$|^GEARS$$/ { print $$3 }' tools/hone/stages.h)))
 CHAINO := $(CHAIN:%=build/renamed/%.o) $(foreach t,$(CHAIN),$(patsubst %.c,build/%.o,$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c))))
-$(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile
+$(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile tools/hone/stages.h
 	@mkdir -p $(@D)
 	@printf '#define tool tool_%s\n#include "tools/%s/%s.c"\n' $(subst -,_,$*) $* $* > $@
 $(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c

@@ -1,13 +1,16 @@
-/* The passes of a build, in their order, for test programs that run them: each tool's `tool` is called tool_NAME here (CHAIN of the
- * Makefile). */
+/* The passes that every graph goes through, in the order of a build, for test programs that run them: each tool's `tool` is called
+ * tool_NAME here (CHAIN of the Makefile). */
 #ifndef HONE_PASSES_H
 #define HONE_PASSES_H
 #include "op/pass.h"
 
-extern const struct tool tool_ge_shape, tool_ge_fold, tool_ge_simplify, tool_ge_deadedge, tool_ge_cse, tool_ge_dedup, tool_ge_prune,
-	tool_ge_integer, tool_ge_fuse, tool_ge_layout, tool_ge_plan;
+/* Of tools/hone/stages.h, made by the Makefile. */
+#define PASS(name) extern const struct tool tool_##name;
+#include "passes.inc"
+#undef PASS
+#define PASS(name) &tool_##name,
 static const struct tool *const chain[] = {
-	&tool_ge_shape, &tool_ge_fold,    &tool_ge_simplify, &tool_ge_deadedge, &tool_ge_cse,  &tool_ge_dedup,
-	&tool_ge_prune, &tool_ge_integer, &tool_ge_fuse,     &tool_ge_layout,   &tool_ge_plan,
+#include "passes.inc"
 };
+#undef PASS
 #endif

@@ -7,12 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/arena.h"
+#include "common/facts.h"
 #include "common/outfile.h"
 #include "common/tool.h"
 #include "common/vec.h"
 
 /* Keys no letter of a tool's own collides with. */
-enum { KEY_WHY = 0x10001, KEY_JSON, KEY_QUIET };
+enum { KEY_WHY = 0x10001, KEY_JSON, KEY_QUIET, KEY_FACTS, KEY_SUMMARY };
 
 static const struct {
 	unsigned flag; /* of struct tool; 0: every tool has it */
@@ -23,6 +24,8 @@ static const struct {
 	{TOOL_WHY, {"why", KEY_WHY, 0, 0, "say on standard error what was done to each node, or why not", -2}},
 	{TOOL_JSON, {"json", KEY_JSON, 0, 0, "report as JSON", -2}},
 	{0, {"quiet", KEY_QUIET, 0, 0, "no notes and no progress", -2}},
+	{0, {"summary", KEY_SUMMARY, 0, OPTION_HIDDEN, "print what the tool is for, in one sentence", -2}},
+	{0, {"facts", KEY_FACTS, "FILE", 0, "write notes and what else was found into FILE, as JSON", -2}},
 };
 enum { NCOMMON = sizeof common / sizeof *common };
 
@@ -71,6 +74,14 @@ static void record(const struct argp_option *o, size_t index, const char *value)
 	recorded.a[index] = before ? arena_printf(&arena, "%s %s", before, text) : text;
 }
 
+static int finish(int code)
+{
+	facts_end();
+	if (fflush(stdout) || ferror(stdout) || fclose(stdout))
+		die_errno(EX_IO, "standard output: writing failed");
+	return code;
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
 	size_t index;
@@ -85,6 +96,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 	case 'o': args.out = strcmp(value, "-") ? value : NULL; return 0;
 	case KEY_WHY: args.why = true; return 0;
 	case KEY_JSON: args.json = true; return 0;
+	case KEY_SUMMARY: puts(tool.summary); exit(finish(EX_GOOD));
+	case KEY_FACTS: facts_begin(value); return 0;
 	case 'q':
 	case KEY_QUIET: msg_quiet = true; return 0;
 	case ARGP_KEY_ARG:
@@ -162,6 +175,8 @@ int main(int argc, char **argv)
 	argp_err_exit_status = EX_BADUSE;
 	argp_program_version_hook = version;
 	argv[0] = (char *)tool.name; /* not the path, in messages about options */
+	if (tool.verbs)
+		return finish(tool.verbs(argc, argv));
 	args.file = xcalloc((size_t)argc + 1, sizeof *args.file);
 	argp = (struct argp){
 		.options = option_table(),
@@ -174,8 +189,5 @@ int main(int argc, char **argv)
 	join_options();
 	if (tool.flags & TOOL_IN_STREAM && args.nfile == 0 && isatty(STDIN_FILENO))
 		tool_usage();
-	int code = tool.run(&tool, &args);
-	if (fflush(stdout) || ferror(stdout) || fclose(stdout))
-		die_errno(EX_IO, "standard output: writing failed");
-	return code;
+	return finish(tool.run(&tool, &args));
 }

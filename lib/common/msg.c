@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/arena.h"
+#include "common/facts.h"
 #include "common/msg.h"
 #include "common/shown.h"
 
@@ -23,8 +25,8 @@ static int nhooks, last_handle;
 static bool dying;
 
 /* One line in one write, so that messages of tools in a pipe do not mix. Names come from files:
- * control characters must not reach the terminal. */
-static void say(const char *fmt, va_list ap, const char *tail)
+ * control characters must not reach the terminal. With --facts it is a fact of that name, too; a note is nothing else. */
+static void say(const char *fact, const char *fmt, va_list ap, const char *tail)
 {
 	char *text = NULL, *line = NULL;
 	size_t size = 0;
@@ -41,14 +43,21 @@ static void say(const char *fmt, va_list ap, const char *tail)
 		fprintf(stderr, "%s: %s\n", msg_tool, fmt);
 		return;
 	}
+	if (fact && facts_wanted()) {
+		char *told = xprintf("%s%s", text, tail);
+		facts_add(fact, told);
+		free(told);
+	}
 	fprintf(f, "%s: ", msg_tool);
 	put_shown(f, text);
 	fprintf(f, "%s\n", tail);
 	fclose(f);
-	if (msg_before)
-		msg_before();
-	fwrite(line, 1, size, stderr);
-	fflush(stderr);
+	if (!fact || strcmp(fact, "note") || !facts_wanted()) {
+		if (msg_before)
+			msg_before();
+		fwrite(line, 1, size, stderr);
+		fflush(stderr);
+	}
 	free(line);
 	free(text);
 	errno = error;
@@ -80,7 +89,7 @@ noreturn void die(enum exit_code code, const char *fmt, ...)
 	va_list ap;
 	va_start(ap, fmt);
 	if (!dying)
-		say(fmt, ap, "");
+		say("error", fmt, ap, "");
 	va_end(ap);
 	end(code);
 }
@@ -92,7 +101,7 @@ noreturn void die_errno(enum exit_code code, const char *fmt, ...)
 	snprintf(tail, sizeof tail, ": %s", strerror(errno));
 	va_start(ap, fmt);
 	if (!dying)
-		say(fmt, ap, tail);
+		say("error", fmt, ap, tail);
 	va_end(ap);
 	end(code);
 }
@@ -106,7 +115,7 @@ noreturn void bug_at(const char *file, int line, const char *fmt, ...)
 	snprintf(tail, sizeof tail, " (%s:%d; this is a bug in %s)", file, line, msg_tool);
 	va_start(ap, fmt);
 	if (!dying)
-		say(fmt, ap, tail);
+		say("error", fmt, ap, tail);
 	va_end(ap);
 	end(EX_BUG);
 }
@@ -115,7 +124,7 @@ void warn(const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	say(fmt, ap, "");
+	say(NULL, fmt, ap, "");
 	va_end(ap);
 }
 
@@ -125,7 +134,7 @@ void note(const char *fmt, ...)
 	if (msg_quiet)
 		return;
 	va_start(ap, fmt);
-	say(fmt, ap, "");
+	say("note", fmt, ap, "");
 	va_end(ap);
 }
 

@@ -41,6 +41,8 @@ struct tool {
 	const char *(*names)(int key);
 	int (*run)(const struct tool *t, struct tool_args *a); /* exit code */
 	const void *data;                                      /* for run: e.g. the pass (graph/pass.h) */
+	/* In place of options and run: a tool of verbs, which reads its command line itself. NULL: it is none. */
+	int (*verbs)(int argc, char **argv);
 };
 extern const struct tool tool;
 

@@ -2,6 +2,7 @@
  * the order of module_graph_order, tables in the order in which the graphs mention their entries. */
 #include <stdlib.h>
 #include <string.h>
+#include "common/facts.h"
 #include "common/msg.h"
 #include "common/outfile.h"
 #include "graph/blob.h"
@@ -508,10 +509,33 @@ struct stream_writer *stream_create(const char *path, bool pack)
 	return w;
 }
 
+/* What a driver wants to know of a graph, so that it need not read it. */
+static void tell_counts(struct module *m)
+{
+	struct graph_list order = {0};
+	size_t nodes = 0, groups = 0;
+	char hex[33];
+
+	module_graph_order(m, &order);
+	for (size_t k = 0; k < order.n; k++) {
+		const struct graph *g = graph(m, order.a[k]);
+		nodes += g->nodes.n;
+		for (size_t i = 0; i < g->nodes.n; i++)
+			groups += node(m, g->nodes.a[i])->op == OP_Fused;
+	}
+	vec_free(&order);
+	digest_hex(module_digest(m), hex);
+	facts_number("nodes", (double)(nodes - groups));
+	facts_number("groups", (double)groups);
+	facts_text("digest", hex);
+}
+
 void stream_write(struct stream_writer *w, struct module *m)
 {
 	struct sink s = {.f = w->out.f, .name = w->out.path ? w->out.path : "standard output"};
 	put_module(&s, m, w->pack);
+	if (facts_wanted())
+		tell_counts(m);
 }
 
 void stream_finish(struct stream_writer *w)

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/facts.h"
 #include "common/outfile.h"
 #include "graph/blob.h"
 #include "graph/stream.h"
@@ -142,6 +143,7 @@ static struct external_file *external_open(struct importer *c, sym location, con
 	e->location = location;
 	e->path = arena_printf(&c->m->arena, "%s%s", dir, s);
 	e->n = (size_t)st.st_size;
+	facts_add("external", e->path);
 	if (e->n) {
 		e->p = mmap(NULL, e->n, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (e->p == MAP_FAILED)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/facts.h"
 #include "common/msg.h"
 #include "common/shown.h"
 #include "common/textfile.h"
@@ -322,16 +323,42 @@ const char *bind_rest(struct module *m, int64_t size)
 	return options;
 }
 
+/* The sizes that bind_missing proposes, for a program. */
+static void tell_open(struct module *m, int64_t least, const char *options)
+{
+	struct symbols s = free_symbols(m);
+
+	if (options)
+		facts_text("give", options);
+	for (size_t i = 0; i < s.list.n; i++) {
+		facts_add("symbol", sym_str(poly_var_name(m->dims, s.list.a[i])));
+		facts_add("size", arena_printf(&m->arena, "%" PRId64, size_of(m, s.list.a[i], least, true)));
+	}
+	for (size_t i = 0; i < graph(m, m->main)->in.n; i++) {
+		const struct value *x = val(m, graph(m, m->main)->in.a[i]);
+		bool open = x->type.rank == RANK_UNKNOWN;
+		for (int k = 0; k < x->type.rank; k++)
+			open |= !x->type.dims[k];
+		if (open)
+			facts_add("give_shape", sym_str(x->name));
+	}
+	symbols_free(&s);
+}
+
 noreturn void bind_missing(struct module *m, const char *command)
 {
 	struct graph *g = graph(m, m->main);
-	const char *options = open_sizes(m, least_size(m), true);
+	int64_t least = least_size(m);
+	const char *options = open_sizes(m, least, true);
 
+	tell_open(m, least, options);
 	fprintf(stderr, "%s: sizes are missing; the inputs are\n", msg_tool);
 	for (size_t i = 0; i < g->in.n; i++) {
 		struct value *v = val(m, g->in.a[i]);
 		fprintf(stderr, "    %-24s %s\n", shown(sym_str(v->name)), type_str(m, &v->type, &m->arena));
 	}
+	if (facts_wanted()) /* who started this tool knows the command to give them to */
+		die_silent(EX_BADUSE);
 	die(EX_BADUSE, "give them, for example: %s%s", command, options ? options : "");
 }
 

@@ -7,10 +7,10 @@ for dir in tools/*/; do
 	[ -e "$page" ] || { nothing "$tool has a page" "no $page"; continue; }
 	nothing "hone(7) lists $tool" "$(grep -q "^.It Xr $tool 1" doc/hone.7 || echo no)"
 	help=$("bin/$tool" --help)
-	# In mdoc -x is written Fl x and --x Fl -x; --help, --usage and --version are every tool's.
+	# In mdoc -x is written Fl x and --x Fl -x; --help, --usage, --version and --facts are every tool's.
 	nothing "$page has its options" "$(printf "%s\n" "$help" | grep -oE '^ +(-[a-zA-Z], )?--[a-z][a-z-]*' | sed 's/, / /' |
 		while read -r option long; do # by letter or by name
-			case ${long:-$option} in --help | --usage | --version | --quiet) continue ;; esac
+			case ${long:-$option} in --help | --usage | --version | --quiet | --facts) continue ;; esac
 			grep -qF -e "Fl ${option#-}" ${long:+-e "Fl ${long#-}"} "$page" || echo "$option"
 		done)"
 	nothing "$page promises no others" "$(sed -nE 's/^\.(It|Op) Fl/Fl/p' "$page" | grep -oE '(Fl|,) -?[a-z][a-z-]*' | sed 's/.* -/--/; s/.* /-/' |

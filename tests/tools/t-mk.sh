@@ -11,7 +11,7 @@ END
 
 ran() { # MAKE-ARGUMENTS...: which of import and emit ran
 	make "$@" >log 2>&1 || echo failed
-	grep -o 'hone ge-import\|hone ge-emit' log | sed 's/.*-//' | tr '\n' ' '
+	grep -o 'hone passes --until\|hone ge-emit' log | sed 's/.* passes --until/import/; s/.*-//' | tr '\n' ' '
 }
 is "$(ran)" "import emit " "made"
 is "$(echo net.*)" "net.a net.c net.g net.g.args net.h net.onnx net.passed net.so net.so.args net.weights" "the files"
@@ -44,7 +44,7 @@ is "$(ran HONE_SHAPE=image:1x1x8x8 sub/net.so) $(ls sub/net.so)" "import emit  s
 HONE_KB=$PWD/kb
 export HONE_KB
 printf 'net.tuned.g: HONE_TUNE = --runner fake --trials $(TRIALS)\nTRIALS = 4\n' >>Makefile
-tuned() { make "$@" >log 2>&1 || echo failed; grep -o 'hone [gt][a-z]*-[a-z]*' log | grep 'op\|plan\|emit\|layout' | sed 's/.*-//' | tr '\n' ' '; }
+tuned() { make "$@" >log 2>&1 || echo failed; grep -o 'hone ge-emit\|hone tune-op\|hone passes --[a-z]* [a-z]*' log | sed 's/.*[- ]//' | tr '\n' ' '; }
 is "$(tuned net.tuned.so) $(tuned net.tuned.so)" "layout op plan emit  " "a tuned library"
 is "$(HONE_BLOBS=build/blobs run-cmp net.tuned.so net.g >log 2>&1; echo $?) $(grep -c ' equal$' log)" "0 1" "the same numbers"
 is "$(tuned net.tuned.so TRIALS=8)" "op plan emit " "other options: tuned again"

@@ -1,6 +1,7 @@
 /* ge-calibrate: what ranges a model's values have on samples. */
 #include <stdlib.h>
 #include <string.h>
+#include "common/facts.h"
 #include "common/option.h"
 #include "common/outfile.h"
 #include "common/progress.h"
@@ -161,12 +162,13 @@ static void print_sizes(struct module *m, struct samples *from, FILE *f)
 		die(EX_BADDATA, "no samples");
 	for (size_t i = 0; i < g->in.n; i++) {
 		const struct value *v = val(m, g->in.a[i]);
+		const char *s = arena_printf(&a, "%s:", sym_str(v->name));
 		if (type_static(m, &v->type))
 			continue;
-		fprintf(f, "%s:", sym_str(v->name));
 		for (int k = 0; k < in[i]->rank; k++)
-			fprintf(f, "%s%lld", k ? "x" : "", (long long)in[i]->dims[k]);
-		putc('\n', f);
+			s = arena_printf(&a, "%s%s%lld", s, k ? "x" : "", (long long)in[i]->dims[k]);
+		fprintf(f, "%s\n", s);
+		facts_add("shape", s);
 	}
 	arena_release(&a);
 }
@@ -216,6 +218,7 @@ static int run(const struct tool *t, struct tool_args *a)
 		calibrate(&s, a);
 	outfile_open(&out, a->out, false);
 	statistics_write(&s, out.f);
+	facts_number("samples", (double)s.samples);
 	outfile_close(&out);
 	statistics_free(&s);
 	return EX_GOOD;

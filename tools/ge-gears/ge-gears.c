@@ -1,6 +1,7 @@
 /* ge-gears: one model for several sizes. The graph becomes a branch of a Case for each of them, with its sizes known; MapIndex finds the
  * branch by the sizes of the inputs. Weights are shared. */
 #include <string.h>
+#include "common/facts.h"
 #include "common/option.h"
 #include "choose.h"
 #include "gears.h"
@@ -44,7 +45,9 @@ static void run(struct module *m, const struct pass_ctx *c)
 	if (!sharing.target.cores && (shares || tells_time))
 		sharing.target = *target_host();
 	if (tells_time) {
-		note("%.9g s", graph_time(m, &sharing.target));
+		double seconds = graph_time(m, &sharing.target);
+		note("%.9g s", seconds);
+		facts_number("seconds", seconds);
 		return;
 	}
 	if (shares) {

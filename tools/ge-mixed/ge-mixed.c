@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/facts.h"
 #include "common/json.h"
 #include "common/option.h"
 #include "graph/stream.h"
@@ -358,6 +359,8 @@ static void choose_by_times(struct mixed *x)
 		bound_error(x);
 	say_why(x);
 	say_casts(x);
+	facts_number("low", count_low(x));
+	facts_number("things", (double)x->thing.n - 1);
 	note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, %s", count_low(x), x->thing.n - 1, dtype_name(x->low),
 	     1e-6 * (double)x->after, 1e-6 * (double)x->before,
 	     any_predicted(x) ? "where nothing was measured by the cost model" : "as far as they were measured");

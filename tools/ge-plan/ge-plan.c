@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "common/facts.h"
 #include "common/option.h"
 #include "target/target.h"
 #include "model/control.h"
@@ -137,6 +138,7 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	model_report_native(M);
 	model_report_opaque(M, false);
 	open_report(M, has_gears(M), no_open);
+	facts_number("slow", M->nopaque);
 	memory_plan_free(p);
 	model_free(M);
 }

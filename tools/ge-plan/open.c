@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "common/facts.h"
 #include "common/msg.h"
 #include "common/shown.h"
 #include "graph/symbols.h"
@@ -136,6 +137,7 @@ void open_report(struct model *M, bool gears, bool refuse)
 			    arena_printf(&m->arena, "%s %s", sym_str(val(m, g->in.a[i])->name), type_str(m, t, &m->arena)));
 		symbols_mark(&s, m, t);
 	}
+	facts_number("open", *list && !gears);
 	if (*list && refuse && !gears)
 		bind_missing(m, "ge-shape");
 	if (*list && gears)

@@ -422,7 +422,10 @@ static void compare(const struct stat *a, const struct stat *b)
 	}
 	if (strcmp(last_rates(a->m), last_rates(b->m)))
 		printf("the rates differ: %s, %s\n", shown(last_rates(a->m)), shown(last_rates(b->m)));
-	printf("%s\n", strcmp(a->digest, b->digest) ? "the graphs differ" : "the graphs are the same");
+	if (!strcmp(a->digest, b->digest))
+		printf("the graphs are the same\n");
+	else if (!msg_quiet)
+		printf("the graphs differ\n");
 }
 
 static void print_one(struct module *m, const char *file, bool json)

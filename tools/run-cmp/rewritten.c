@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "common/facts.h"
 #include "common/msg.h"
 #include "common/shown.h"
 #include "op/op.h"
@@ -244,8 +245,12 @@ void rewritten_reference(struct rewritten *w, struct source *r, const char *path
 	if (!good)
 		die(asked || first_code == EX_BADUSE ? first_code : EX_NOTAVAIL, "%s", first_why);
 	if (*t.options)
-		note("sizes that were not given are%s", t.options);
+		facts_text("sizes", t.options);
 	if (x.integer != INT64_MIN)
+		facts_number("integers", (double)x.integer);
+	if (*t.options && !facts_wanted())
+		note("sizes that were not given are%s", t.options);
+	if (x.integer != INT64_MIN && !facts_wanted())
 		note("integers are %lld", (long long)x.integer);
 	spec->integer = x.integer == INT64_MIN ? NULL : arena_copy(a, &x.integer, sizeof x.integer);
 }

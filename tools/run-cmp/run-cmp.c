@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
+#include "common/facts.h"
 #include "common/json.h"
 #include "common/option.h"
 #include "common/shown.h"
@@ -361,9 +362,13 @@ static bool compare_rewritten(const char *new, const char *old)
 	check_names();
 	if (!tolerance_given)
 		tolerance = fmax(tolerance, w.tolerance);
-	if (w.cut)
-		note("left out: %d node%s without an evaluator: %s%s", w.cut, w.cut > 1 ? "s" : "", sym_str(w.around.nodes.a[0].op),
-		     w.cut > 1 ? ", ..." : "");
+	if (w.cut) {
+		const char *left = arena_printf(&first, "%d node%s without an evaluator: %s%s", w.cut, w.cut > 1 ? "s" : "",
+						sym_str(w.around.nodes.a[0].op), w.cut > 1 ? ", ..." : "");
+		facts_text("left_out", left);
+		if (!facts_wanted())
+			note("left out: %s", left);
+	}
 	for (unsigned long i = 0; i < runs; i++, spec.seed++) {
 		struct arena fresh = {0};
 		if (spec.seed != from) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/facts.h"
 #include "common/json.h"
 #include "common/option.h"
 #include "common/outfile.h"
@@ -35,7 +36,8 @@ enum {
 	OPT_TASKS,
 	OPT_TASK,
 	OPT_DUMP,
-	OPT_REPORT
+	OPT_REPORT,
+	OPT_TITLE
 };
 
 static const struct argp_option options[] = {
@@ -55,12 +57,13 @@ static const struct argp_option options[] = {
 	{"task", OPT_TASK, "TEXT", 0, "tune this task, without a model; records to standard output", -1},
 	{"dump", OPT_DUMP, "DIR", 0, "write the tasks as files, for tuning elsewhere; tune nothing", -1},
 	{"report", OPT_REPORT, "FILE", 0, "curves, table and ledger as a page of HTML", -1},
+	{"title", OPT_TITLE, "NAME", 0, "the name of the model in reports; its file's", -1},
 	{0},
 };
 
 static struct options opt = {.trials = TRIALS, .seed = 1, .cold_bytes = -1};
 static bool trials_given, list_tasks;
-static const char *task_given, *dump_dir, *report_file;
+static const char *task_given, *dump_dir, *report_file, *title;
 static VEC(const char *) only, skip, runners;
 static struct outfile page; /* --report's, from the first model on; f NULL: not begun */
 
@@ -126,6 +129,7 @@ static error_t option(int key, char *arg)
 	case OPT_TASKS: list_tasks = true; return 0;
 	case OPT_TASK: task_given = arg; return 0;
 	case OPT_DUMP: dump_dir = file_name(arg, "dump"); return 0;
+	case OPT_TITLE: title = arg; return 0;
 	case OPT_REPORT: report_file = file_name(arg, "report"); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -296,25 +300,16 @@ static void end_page(void)
 	outfile_close(&page);
 }
 
-/* The table where nothing else goes to standard output; a page if one is wanted. */
-static void conclude(struct session *s, struct module *m, const struct task_list *l, const struct tool_args *a)
+static void say_gain(struct session *s)
 {
 	double before, gain = session_gain(s, &before);
 	size_t faster = 0, timed = 0, known = 0;
-	struct report r;
 
 	for (int i = 0; i < s->ntask; i++) {
 		faster += s->task[i].trace && s->task[i].ratio > 0;
 		timed += s->task[i].timed;
 		known += s->task[i].known;
 	}
-	session_report(s, &r, &s->arena);
-	r.model = m->source && !task_given ? basename(m->source) : "";
-	r.without = l->without.n;
-	if (a->json && a->out)
-		report_json(stdout, &r);
-	else if (a->out && !msg_quiet)
-		report_table(stdout, &r);
 	if (before > 0)
 		note("%zu of %d tasks faster than the default, %.1f%% of %s saved; %zu trials timed, %zu known before", faster, s->ntask,
 		     100 * gain, report_time(&s->arena, before), timed, known);
@@ -322,6 +317,25 @@ static void conclude(struct session *s, struct module *m, const struct task_list
 		note("%s: %s", s->task[0].title, what_was_done(&s->task[0], &s->arena));
 	else
 		note("none of %d tasks has been timed", s->ntask);
+}
+
+/* The table where nothing else goes to standard output; a page if one is wanted. */
+static void conclude(struct session *s, struct module *m, const struct task_list *l, const struct tool_args *a)
+{
+	struct report r;
+	struct target timed_on;
+
+	session_report(s, &r, &s->arena);
+	r.model = title ? title : m->source && !task_given ? basename(m->source) : "";
+	r.without = l->without.n;
+	if (a->json && a->out)
+		report_json(stdout, &r);
+	else if (a->out && !msg_quiet)
+		report_table(stdout, &r);
+	if (target_find(r.target, &timed_on)) /* a runner that pretends has none */
+		facts_text("target", r.target);
+	if (!facts_wanted()) /* who asks for them has the table, too */
+		say_gain(s);
 	if (report_file)
 		put_page(&r);
 	if (s->interrupted)

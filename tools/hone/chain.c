@@ -1,0 +1,209 @@
+/* The list of stages, and the way through it. */
+#include "hone.h"
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "common/progress.h"
+
+/* ---- in which builds a stage runs ---- */
+
+static bool ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	return n >= k && !strcmp(s + n - k, end);
+}
+
+static bool ALWAYS(const struct hone *h) { return true; }
+static bool FROM_ONNX(const struct hone *h) { return !ends_in(h->model, ".g"); }
+static bool FOR_FILE(const struct hone *h) { return h->verb->id == V_SIMPLIFY; }
+static bool GEARS(const struct hone *h)
+{
+	return given_is(h, "gears") || given_is(h, "histogram") || given_is(h, "k") || given_is(h, "times");
+}
+static bool MIXED(const struct hone *h) { return given_is(h, "mixed") || (!given_is(h, "exact") && !given_is(h, "integers")); }
+static bool COMPILED(const struct hone *h) { return h->verb->id == V_BUILD || h->verb->id == V_TUNE; }
+static bool TUNED(const struct hone *h) { return h->verb->id == V_TUNE; }
+
+static const struct stage {
+	const char *name, *tool;
+	bool (*is_in)(const struct hone *h);
+	unsigned parts; /* enum stage_part */
+	const char *options;
+} stages[] = {
+#define STAGE(name, tool, when, parts, options) {#name, #tool, when, parts, options},
+#include "stages.h"
+};
+
+const char *stage_name(enum stage_id s) { return stages[s].name; }
+
+int stage_find(const char *name)
+{
+	for (int s = 0; s < STAGES; s++)
+		if (!strcmp(stages[s].name, name))
+			return s;
+	return -1;
+}
+
+/* Tools are written with an underscore in the list, where they are C names. */
+static const char *tool_name(struct hone *h, enum stage_id s)
+{
+	char *name = (char *)text(h, "%s", stages[s].tool);
+
+	for (char *p = name; *p; p++)
+		if (*p == '_')
+			*p = '-';
+	return name;
+}
+
+void stages_print(FILE *f)
+{
+	struct hone h = {0};
+
+	for (int s = 0; s < STAGES; s++)
+		fprintf(f, "%-10s %s%s%s\n", stages[s].name, tool_name(&h, s), *stages[s].options ? " " : "", stages[s].options);
+	arena_release(&h.arena);
+}
+
+/* ---- one stage ---- */
+
+void chain_word(struct hone *h, enum stage_id s, const char *word) { words_add(&h->words[s], word); }
+
+static const char *next_graph(struct hone *h, const char *name) { return text(h, "%s/%02d-%s.g", h->folder, ++h->count, name); }
+
+static double number_of(const struct facts *f, const char *name)
+{
+	double v = facts_value(f, name);
+
+	return isnan(v) ? -1 : v;
+}
+
+void chain_line(struct hone *h, const char *name, double since, const struct facts *f)
+{
+	if (!h->aside)
+		vec_push(&h->lines, (struct stage_line){name, number_of(f, "nodes"), number_of(f, "groups"), now_seconds() - since});
+}
+
+static void keep_notes(struct words *w, const struct facts *f)
+{
+	w->n = 0;
+	for (size_t i = 0; i < f->n; i++)
+		if (f->a[i].text && !strcmp(f->a[i].name, "note"))
+			words_add(w, f->a[i].text);
+}
+
+/* Those of ge-plan and ge-gears are part of the report. */
+static void take_notes(struct hone *h, enum stage_id s, const struct facts *f)
+{
+	static const struct facts none;
+
+	if (s == STAGE_plan)
+		keep_notes(&h->plan_notes, f);
+	else if (s == STAGE_gears && given_is(h, "histogram"))
+		keep_notes(&h->gear_notes, f);
+	bool reported = s == STAGE_gears || stages[s].parts & REPORTS || (s == STAGE_mixed && !given_is(h, "mixed"));
+	bool told = !h->aside && (!reported || h->verb->id == V_PASSES);
+	child_tell(h, tool_name(h, s), told ? f : &none);
+}
+
+/* A part that runs again gives its stages the same options. */
+static struct child stage_child(struct hone *h, enum stage_id s, const struct words *more)
+{
+	struct child c = {.facts = text(h, "%s/facts", h->work)};
+
+	words_add(&c.argv, tool_name(h, s));
+	if (*stages[s].options)
+		words_add(&c.argv, stages[s].options);
+	for (size_t i = 0; i < h->words[s].n; i++)
+		words_add(&c.argv, h->words[s].a[i]);
+	for (size_t i = 0; more && i < more->n; i++)
+		words_add(&c.argv, more->a[i]);
+	if (!h->aside || !(stages[s].parts & SIZES)) /* of sizes that are tried, those alone */
+		given_add(h, &c.argv, stages[s].name);
+	if (h->quiet)
+		words_add(&c.argv, "--quiet");
+	words_add(&c.argv, text(h, "--facts=%s", c.facts));
+	return c;
+}
+
+struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, const struct words *more)
+{
+	const char *name = text(h, "%s%s", prefix, stages[s].name), *next;
+	double since = now_seconds();
+	struct child c = stage_child(h, s, more);
+
+	progress(h, name);
+	next = next_graph(h, name);
+	words_add(&c.argv, "-o");
+	words_add(&c.argv, next);
+	words_add(&c.argv, "--");
+	words_add(&c.argv, h->last);
+	c.reads_input = !strcmp(h->last, "-");
+	struct facts f = child_must(h, &c);
+	take_notes(h, s, &f);
+	chain_line(h, name, since, &f);
+	h->last = next;
+	h->digest = facts_get(&f, "digest");
+	if (!h->aside)
+		words_add(&h->kept, next);
+	return f;
+}
+
+/* ---- the way ---- */
+
+static bool same_digest(const char *a, const char *b) { return a && b && !strcmp(a, b); }
+
+/* The first stage of those that repeat with s. */
+static enum stage_id repeat_from(enum stage_id s, enum stage_id first)
+{
+	while (s > first && stages[s - 1].parts & stages[s].parts & ~(unsigned)REPEATS)
+		s--;
+	return s;
+}
+
+static void gears_run(struct hone *h)
+{
+	struct words w = {0};
+
+	gears_words(h, &w);
+	chain_stage(h, STAGE_gears, "", &w);
+	chain_run(h, STAGE_fold, STAGE_prune, CLEAN, "");
+}
+
+void chain_run(struct hone *h, enum stage_id first, enum stage_id last, unsigned part, const char *prefix)
+{
+	for (enum stage_id s = first; s <= last; s++) {
+		const char *before = h->digest;
+		if ((part && !(stages[s].parts & part)) || !stages[s].is_in(h))
+			continue;
+		if (s == STAGE_gears)
+			gears_run(h);
+		else if (s == STAGE_mixed)
+			mixed_run(h);
+		else
+			chain_stage(h, s, prefix, NULL);
+		if (stages[s].parts & REPEATS && !same_digest(before, h->digest))
+			s = repeat_from(s, first) - 1;
+	}
+}
+
+struct chain_mark chain_aside(struct hone *h, const char *folder)
+{
+	struct chain_mark m = {h->last, h->digest, h->folder, h->count, h->aside};
+
+	h->folder = text(h, "%s/%s", h->work, folder);
+	if (mkdir(h->folder, 0777) && access(h->folder, W_OK))
+		no_space();
+	h->aside = true;
+	return m;
+}
+
+void chain_back(struct hone *h, const struct chain_mark *m)
+{
+	h->last = m->last;
+	h->digest = m->digest;
+	h->folder = m->folder;
+	h->count = m->count;
+	h->aside = m->aside;
+}

@@ -1,0 +1,202 @@
+/* The parts of hone. */
+#ifndef HONE_HONE_H
+#define HONE_HONE_H
+#include <stdio.h>
+#include <sys/types.h>
+#include "common/arena.h"
+#include "common/facts.h"
+#include "common/msg.h"
+#include "common/vec.h"
+
+/* ---- the command line (options.c) ---- */
+
+enum verb_id { V_BUILD = 1, V_TUNE = 2, V_SIMPLIFY = 4, V_QUANTIZE = 8, V_PASSES = 16 };
+
+struct hone;
+struct verb {
+	const char *name;
+	enum verb_id id;
+	const char *usage, *summary; /* for help */
+	void (*run)(struct hone *h);
+};
+
+struct option_row {
+	const char *name; /* without the dashes, or "" */
+	char letter;      /* or 0 */
+	const char *arg;  /* NULL: it takes none */
+	unsigned verbs;   /* enum verb_id */
+	/* Stages and other programs that are given it as it is, by name, divided by blanks: "plan emit". "": hone itself reads it. */
+	const char *to;
+	const char *help;
+	const char *as; /* its name there, if it is another */
+};
+
+struct given {
+	const struct option_row *row;
+	const char *value; /* NULL: it takes none */
+};
+
+/* Reads argv[2] and what follows. Help, if it is asked for, is printed, and then it returns false. */
+bool options_read(struct hone *h, int argc, char **argv);
+const struct verb *verb_find(const char *name);
+void help_print(const struct verb *v); /* NULL: of all */
+
+/* ---- one run of hone ---- */
+
+struct words {
+	const char **a;
+	size_t n, cap;
+};
+
+/* A line of the report. */
+struct stage_line {
+	const char *name;
+	double nodes, groups, seconds; /* less than 0: it has none */
+};
+
+struct hone {
+	/* the command line */
+	const struct verb *verb;
+	const char *line; /* the command, for a shell to read */
+	const char *model, *stem;
+	VEC(struct given) given;
+	bool quiet;
+	struct arena arena; /* of texts, for the life of the process */
+
+	/* graphs (chain.c) */
+	const char *work;   /* folder of intermediate files, with its own names in it alone */
+	const char *folder; /* where the next graph goes: work, or a folder in it */
+	int count;          /* graphs so far in that folder */
+	const char *last;   /* the newest graph; at first the model */
+	const char *digest; /* its digest; NULL: not known */
+	bool aside;         /* its stages are neither kept nor reported */
+	struct words kept;  /* paths of the graphs that go to STEM.d */
+	bool is_kept;       /* they are there */
+	VEC(struct stage_line) lines;
+	double start;
+	struct words words[32]; /* by stage: options that this verb gives it */
+
+	/* what the report says */
+	struct words plan_notes, gear_notes, form_times, remarks;
+	bool open_sizes, slow_path; /* as ge-plan has it */
+	const char *high, *low;     /* the two forms of a model that may be mixed */
+	bool forms_differ;          /* else there was nothing to choose */
+	const char *target;         /* what the library is for; NULL: this machine */
+};
+
+bool given_is(const struct hone *h, const char *option);
+const char *given_value(const struct hone *h, const char *option); /* the last, or NULL */
+/* Adds all that were given and go to this stage or program, as "--name=value". */
+void given_add(const struct hone *h, struct words *w, const char *to);
+void words_add(struct words *w, const char *word);
+const char *text(struct hone *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- programs (child.c) ---- */
+
+struct child {
+	struct words argv;
+	const char *out;     /* file for its standard output; NULL: nowhere */
+	bool reads_input;    /* its standard input is ours */
+	bool out_has_all;    /* its standard error, too */
+	bool shows_progress; /* its standard error is ours, if that is a terminal */
+	bool is_search;      /* an interrupt ends it, and not hone; *stopped_by says by which signal */
+	double limit;        /* seconds; 0: none. Then it is killed, and its code is 124 */
+	const char *facts;   /* set by child_run: where they are */
+};
+
+/* To be called once before any child: signals are waited for from then on. */
+void child_begin(struct hone *h);
+/* Starts argv[0], which is one of hone's tools or a program of the path, and waits. Returns the exit code, 128 + number of the signal that
+ * killed it. A signal to hone meanwhile ends the child, then hone. What the child says is kept for child_tell; *f has its facts. */
+int child_run(struct hone *h, struct child *c, struct facts *f);
+/* The same; where it fails, tells what it said and ends hone with its code. */
+struct facts child_must(struct hone *h, struct child *c);
+noreturn void child_failed(struct hone *h, int code, const struct facts *f);
+/* Prints what the last child said, and the notes among its facts. */
+void child_tell(struct hone *h, const char *tool, const struct facts *f);
+extern int child_stopped_by;     /* 0: no search was stopped, or by an interrupt */
+extern const char *tools_folder; /* where hone's tools are; "" until tools_find */
+void tools_find(void);
+/* A signal came between two children. */
+void child_check_signals(struct hone *h);
+/* Signals do again what they did before child_begin. */
+void child_end(void);
+void progress(const struct hone *h, const char *what); /* NULL: clears the line */
+
+/* ---- places (place.c) ---- */
+
+/* Makes h->work, after those that killed runs of hone have left are removed. Both it and what stem_open makes go when hone ends. */
+void work_make(struct hone *h);
+void place_remove(struct hone *h);
+/* The place of results: its directory is made, STEM.d too, and no other hone writes there until the end. */
+void stem_open(struct hone *h);
+/* The graphs so far into STEM.d, under names of their own until stem_keep: what can fail fails here. */
+void stem_set_aside(struct hone *h);
+void stem_keep(struct hone *h);
+/* Refuses a directory or a device as a place for a file (74). */
+void place_check(const char *path);
+/* A file of ours under its name: whole or not there. */
+void place_publish(struct hone *h, const char *file, const char *path);
+void put_file(FILE *f, const char *path); /* what is in it */
+double file_bytes(const char *path);      /* 0: not there */
+const char *base_name(const char *path);
+noreturn void no_space(void);
+
+/* ---- stages (chain.c) ---- */
+
+enum stage_id {
+#define STAGE(name, tool, when, parts, options) STAGE_##name,
+#include "stages.h"
+	STAGES
+};
+enum stage_part { SIZES = 1, CLEAN = 2, REPEATS = 4, CASTS = 8, KERNELS = 16, REPORTS = 32 };
+
+void stages_print(FILE *f);
+int stage_find(const char *name); /* -1: there is none */
+/* Runs those of stages first to last that this build has; all of them, or only those of a part, their names with prefix. */
+void chain_run(struct hone *h, enum stage_id first, enum stage_id last, unsigned part, const char *prefix);
+/* One stage: the next graph of h->last, with more words before that. Its notes are told, or are for the report. */
+struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, const struct words *more);
+void chain_word(struct hone *h, enum stage_id s, const char *word); /* this verb gives it that in each run */
+void chain_line(struct hone *h, const char *name, double since, const struct facts *f);
+/* From now on stages work in a folder of their own, unseen, until chain_back gives h->last and the rest back. */
+struct chain_mark {
+	const char *last, *digest, *folder;
+	int count;
+	bool aside;
+};
+struct chain_mark chain_aside(struct hone *h, const char *folder);
+void chain_back(struct hone *h, const struct chain_mark *m);
+const char *stage_name(enum stage_id s);
+
+/* ---- verbs ---- */
+
+void build(struct hone *h);
+void passes(struct hone *h);
+void tune(struct hone *h);
+void simplify(struct hone *h);
+void quantize(struct hone *h);
+
+/* build.c */
+void build_library(struct hone *h); /* from the graph before ge-plan on */
+void build_report(struct hone *h, FILE *f);
+void columns(FILE *f, const char *name, double nodes, double groups, double seconds);
+/* gears.c: what ge-gears is given beside the command line. */
+void gears_words(struct hone *h, struct words *w);
+/* forms.c: both forms, and the choice. */
+void mixed_run(struct hone *h);
+void mixed_fastest(struct hone *h); /* the fastest of mixture and forms, as whole models, becomes h->last */
+/* timing.c */
+bool library_of(struct hone *h, const char *graph, const char *name);     /* WORK/NAME.so, made quietly; false: it cannot be */
+double library_least(struct hone *h, const char *library);                /* seconds of its fastest run; NAN: it has none */
+bool library_time(struct hone *h, const char *library, const char *json); /* as run-dev says it, for ge-quantize */
+void measure_shares(struct hone *h);
+/* tune.c: the runner for a target that this machine passes for. */
+const char *target_runner(struct hone *h);
+/* simplify.c: parts that quantize has, too. */
+double model_bytes(struct hone *h, const struct facts *import);
+void print_bytes(FILE *f, double before, double after);
+void stat_table(struct hone *h, FILE *f);
+/* ge-export, with one more option or NULL; its exit code. */
+int export_try(struct hone *h, const char *made, const char *option, struct facts *f);
+#endif

@@ -1,0 +1,144 @@
+/* hone tune: hone build with a search before ge-plan. */
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include "common/progress.h"
+#include "common/shown.h"
+#include "common/textfile.h"
+#include "hone.h"
+
+const char *target_runner(struct hone *h)
+{
+	return text(h, "--runner=run-dev --serve %s", shell_word(text(h, "--target=%s", given_value(h, "target")), &h->arena));
+}
+
+/* The runner alone knows what is wrong with a target. */
+static void check_target(struct hone *h)
+{
+	struct child c = {0};
+
+	words_add(&c.argv, "run-dev");
+	words_add(&c.argv, "--serve");
+	words_add(&c.argv, text(h, "--target=%s", given_value(h, "target")));
+	child_must(h, &c);
+}
+
+/* The name of the model in the report: without its folder and .onnx. */
+static const char *title(struct hone *h)
+{
+	const char *name = base_name(h->model);
+	size_t n = strlen(name);
+
+	return n > 5 && !strcmp(name + n - 5, ".onnx") ? text(h, "%.*s.g", (int)n - 5, name) : name;
+}
+
+static void search(struct hone *h, const char *table)
+{
+	struct child c = {.facts = text(h, "%s/facts", h->work), .out = table, .shows_progress = true, .is_search = true};
+	const char *next = text(h, "%s/%02d-%s.g", h->folder, ++h->count, stage_name(STAGE_tune));
+	bool elsewhere = given_is(h, "target") || given_is(h, "runner");
+	double since = now_seconds();
+
+	words_add(&c.argv, "tune-op");
+	given_add(h, &c.argv, "tune");
+	if (given_is(h, "target")) {
+		check_target(h);
+		words_add(&c.argv, target_runner(h));
+	}
+	if (h->quiet || given_is(h, "json")) /* the table is silent with --quiet */
+		words_add(&c.argv, "--json");
+	if (h->quiet)
+		words_add(&c.argv, "--quiet");
+	words_add(&c.argv, text(h, "--title=%s", title(h)));
+	words_add(&c.argv, text(h, "--facts=%s", c.facts));
+	words_add(&c.argv, "-o");
+	words_add(&c.argv, next);
+	words_add(&c.argv, "--");
+	words_add(&c.argv, h->last);
+	progress(h, NULL);
+	struct facts f = child_must(h, &c);
+	if (child_stopped_by)
+		die_silent(128 + child_stopped_by);
+	child_tell(h, "tune-op", &f);
+	if (elsewhere && facts_get(&f, "target")) /* the library is for where kernels were timed */
+		h->target = facts_get(&f, "target");
+	chain_line(h, stage_name(STAGE_tune), since, &f);
+	words_add(&h->kept, next);
+	h->last = next;
+}
+
+/* What cannot be planned is not searched for: sizes that are missing, --no-fallback. */
+static void check_plan(struct hone *h)
+{
+	struct child c = {.facts = text(h, "%s/facts", h->work)};
+
+	words_add(&c.argv, "ge-plan");
+	words_add(&c.argv, "--quiet");
+	words_add(&c.argv, "--no-open");
+	given_add(h, &c.argv, "first-plan");
+	if (h->target)
+		words_add(&c.argv, text(h, "--target=%s", h->target));
+	words_add(&c.argv, text(h, "--facts=%s", c.facts));
+	words_add(&c.argv, "-o");
+	words_add(&c.argv, "/dev/null");
+	words_add(&c.argv, "--");
+	words_add(&c.argv, h->last);
+	child_must(h, &c);
+}
+
+/* The whole model, tuned and not, in turns. Where kernels were timed elsewhere this machine says nothing. */
+static void time_both(struct hone *h, const char *plain)
+{
+	enum { TURNS = 3 };
+	const char *library = strchr(h->stem, '/') ? text(h, "%s.so", h->stem) : text(h, "./%s.so", h->stem);
+	double before = INFINITY, after = INFINITY;
+
+	if (!library_of(h, plain, "default"))
+		return;
+	for (int i = 0; i < TURNS; i++) {
+		before = fmin(before, library_least(h, text(h, "%s/default.so", h->work)));
+		after = fmin(after, library_least(h, library));
+	}
+	if (isfinite(before) && isfinite(after))
+		words_add(&h->form_times,
+			  text(h, "the whole model, fastest run of %d turns each: %.4g ms by default, %.4g ms tuned (%+.1f%%)", TURNS,
+			       1e3 * before, 1e3 * after, 100 * (after / before - 1)));
+}
+
+static void put_report(struct hone *h, const char *table, FILE *f)
+{
+	put_file(f, table);
+	if (given_is(h, "json"))
+		return;
+	for (size_t i = 0; i < h->form_times.n; i++)
+		fprintf(f, "%s\n", h->form_times.a[i]);
+	putc('\n', f);
+	build_report(h, f);
+}
+
+void tune(struct hone *h)
+{
+	bool elsewhere = given_is(h, "target") || given_is(h, "runner");
+	const char *plain, *table = text(h, "%s/table", h->work);
+	char *report;
+
+	h->target = given_value(h, "target");
+	chain_run(h, STAGE_import, STAGE_share, 0, "");
+	if (given_is(h, "mixed") && !elsewhere)
+		mixed_fastest(h);
+	check_plan(h);
+	plain = h->last;
+	search(h, table);
+	build_library(h);
+	if (!h->quiet && !given_is(h, "json") && !elsewhere)
+		time_both(h, plain);
+	stem_keep(h);
+	progress(h, NULL);
+	FILE *f = textfile_open(&report, NULL);
+	if (!h->quiet)
+		put_report(h, table, f);
+	textfile_close(f);
+	place_remove(h);
+	child_end();
+	fputs(report, stdout);
+}
