@@ -51,7 +51,12 @@ class Case:
             o.ClearField("type")
         g.initializer.extend(constants)
         m = helper.make_model(g, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
-        self.model = onnx.shape_inference.infer_shapes(m, strict_mode=True, data_prop=True)
+        try:
+            self.model = onnx.shape_inference.infer_shapes(m, strict_mode=True, data_prop=True)
+        except onnx.shape_inference.InferenceError:  # it has no rule for GroupNormalization; the results are floats
+            for o in m.graph.output:
+                o.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+            self.model = m
 
     def value(self, name, dtype, shape, limit, inputs, constants):
         if "=" in shape:  # given: NAME:i64:=1,2,3

@@ -33,11 +33,14 @@ static int axis_reduced(struct loop_prog *p, const struct stage *result, stage_i
 	return -2;
 }
 
-/* Are all reads of s contiguous along its last axis, or independent of it? */
-static bool reads_along(struct loop_prog *p, stage_id s)
+/* The axis of s that is axis `column` of the result; inside: see axis_reduced. */
+static int column_of(int column, int inside) { return column - (inside >= 0 && inside < column); }
+
+/* Are all reads of s contiguous along that axis, or independent of it? */
+static bool reads_along(struct loop_prog *p, stage_id s, int axis)
 {
 	ex_id read[READS_MAX];
-	const struct axis *last = &lstage(p, s)->axis[lstage(p, s)->nspatial - 1];
+	const struct axis *last = &lstage(p, s)->axis[axis];
 
 	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
 		int64_t step;
@@ -47,11 +50,11 @@ static bool reads_along(struct loop_prog *p, stage_id s)
 	return true;
 }
 
-/* Does the template fit all stages? *kept: see axis_reduced, of the result; *bytes: of a column, in all stages. */
-static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
+/* Does the template fit all stages? column: the axis of the result along which vectors lie; *kept: see axis_reduced, of the result; *bytes: of
+ * a column, in all stages. */
+static bool fits(struct loop_prog *p, stage_id result, int column, int *kept, double *bytes)
 {
 	const struct stage *t = lstage(p, result);
-	int64_t columns = t->nspatial ? t->axis[t->nspatial - 1].extent : 0;
 
 	*kept = -1;
 	*bytes = 0;
@@ -60,13 +63,13 @@ static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
 		int inside = x->gone ? -1 : axis_reduced(p, t, s);
 		if (x->gone)
 			continue;
-		if (x->scan || !x->nspatial || inside == -2 || x->axis[x->nspatial - 1].extent != columns || lbuf(p, x->out)->layout.n ||
-		    !reads_along(p, s))
+		if (x->scan || !x->nspatial || inside == -2 || (s != result && lbuf(p, x->out)->layout.n) || inside == column ||
+		    !reads_along(p, s, column_of(column, inside)))
 			return false;
 		if (s != result && lbuf(p, x->out)->dtype != DT_F32)
 			return false;
 		if (x->comb != COMB_NONE) {
-			if (x->naxes != x->nspatial + 1 || inside == t->nspatial - 1 || (*kept >= 0 && inside >= 0 && inside != *kept))
+			if (x->naxes != x->nspatial + 1 || (*kept >= 0 && inside >= 0 && inside != *kept))
 				return false;
 			*kept = inside >= 0 ? inside : *kept;
 			*bytes += (double)dtype_size(DT_F32) * (double)x->axis[x->naxes - 1].extent;
@@ -86,11 +89,11 @@ static int64_t usual_vectors(struct schedule *r, double bytes, int64_t columns)
 	return n;
 }
 
-/* Vectors along the last axis of a stage in the block. part: "" or "init.". */
-static void mark(struct schedule *r, stage_id s, const char *part)
+/* Vectors along an axis of a stage in the block. part: "" or "init.". */
+static void mark(struct schedule *r, stage_id s, int axis, const char *part)
 {
 	const struct stage *t = lstage(r->p, s);
-	const char *loop = sched_name(r, "%s.%s%s", sym_str(t->name), part, sym_str(t->axis[t->nspatial - 1].name));
+	const char *loop = sched_name(r, "%s.%s%s", sym_str(t->name), part, sym_str(t->axis[axis].name));
 
 	if (!sched_try(r, PRIM_SPLIT, loop, trace_number(r->lanes), "tail=peel"))
 		return;
@@ -102,11 +105,11 @@ bool template_blocks(struct schedule *r, stage_id result)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
-	int kept, last = t->nspatial - 1, n = 0;
+	int kept, last = contiguous_axis(p, result), n = 0;
 	double bytes;
 	int64_t choice[4];
 
-	if (!fits(p, result, &kept, &bytes) || t->axis[last].extent < 2)
+	if (last < 0 || last >= t->nspatial || !fits(p, result, last, &kept, &bytes) || t->axis[last].extent < 2)
 		return false;
 	for (int64_t k = 1; k <= 8 && (k == 1 || k * r->lanes <= t->axis[last].extent); k *= 2)
 		choice[n++] = k;
@@ -115,8 +118,8 @@ bool template_blocks(struct schedule *r, stage_id result)
 	if (!sched_try(r, PRIM_SPLIT, v, sched_name(r, "columns*%d", r->lanes), "tail=peel"))
 		return false;
 	struct words order = {0};
-	for (int a = 0; a < last; a++)
-		if (a != kept)
+	for (int a = 0; a < t->nspatial; a++)
+		if (a != kept && a != last)
 			words_add(&order, axis_loop(r, result, a, ""));
 	words_add(&order, loop_part(r, v, 0));
 	if (kept >= 0)
@@ -125,16 +128,16 @@ bool template_blocks(struct schedule *r, stage_id result)
 	sched_list(r, NULL, PRIM_REORDER, &order);
 	for (stage_id s = (stage_id)p->stages.n - 1; s > 0; s--) {
 		const char *name = sym_str(lstage(p, s)->name);
+		int axis = column_of(last, axis_reduced(p, t, s));
 		if (lstage(p, s)->gone || s == result || !sched_try(r, PRIM_AT, name, loop_part(r, v, 0)))
 			continue;
 		if (lstage(p, s)->comb != COMB_NONE) {
 			sched_try(r, PRIM_SCOPE, name, "register");
 			sched_try(r, PRIM_INIT, name, loop_part(r, v, 0));
-			sched_try(r, PRIM_REORDER, axis_loop(r, s, lstage(p, s)->nspatial, ""),
-				  axis_loop(r, s, lstage(p, s)->nspatial - 1, ""));
-			mark(r, s, "init.");
+			sched_try(r, PRIM_REORDER, axis_loop(r, s, lstage(p, s)->nspatial, ""), axis_loop(r, s, axis, ""));
+			mark(r, s, axis, "init.");
 		}
-		mark(r, s, "");
+		mark(r, s, axis, "");
 	}
 	if (sched_try(r, PRIM_SPLIT, loop_part(r, v, 1), trace_number(r->lanes), "tail=peel")) {
 		sched_try(r, PRIM_UNROLL, sched_name(r, "%s.1.0", v));

@@ -216,6 +216,23 @@ static double row_bytes(struct loop_prog *p, double rows, double *waits)
 	return bytes;
 }
 
+/* Rows that have the same statistics (the channels of a group), as the stages before the result keep a number for so many of its rows; 1:
+ * each row has its own. */
+static int64_t rows_of_slice(struct loop_prog *p, stage_id result, int row_axis)
+{
+	const struct stage *t = lstage(p, result);
+	int64_t most = 1;
+
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		const struct stage *u = lstage(p, s);
+		if (u->gone || s == result || u->nspatial != row_axis + 1 || t->axis[row_axis].extent % u->axis[row_axis].extent)
+			continue;
+		int64_t rows = t->axis[row_axis].extent / u->axis[row_axis].extent;
+		most = rows > most ? rows : most;
+	}
+	return most;
+}
+
 /* Rows in a block. Several rows hide the latency of each other's sums. A vector of rows is enough: what is computed once per row (the root
  * of a variance) then fills one vector. A block fits its share of the first-level cache, and each thread has one. If no intermediate
  * row is read again, blocks may be larger. */
@@ -243,7 +260,7 @@ bool template_rows(struct schedule *r, stage_id result)
 	const struct stage *t = lstage(p, result);
 	/* the rows are the axes of the result that the reductions keep: all but the last, or all */
 	int last = t->nspatial - 1, n = 0;
-	int64_t reduced = 0, choice[6];
+	int64_t reduced = 0, choice[7];
 	bool many_columns = false; /* of a product */
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE) {
@@ -256,7 +273,13 @@ bool template_rows(struct schedule *r, stage_id result)
 	const char *row = row_axis < 0 ? NULL : axis_loop(r, result, row_axis, "");
 	for (int64_t b = 1; row && b <= BLOCK_MAX && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
 		choice[n++] = b;
-	bool many = n > 1 && sched_sample(r, "block", choice, n, usual_block(r, result, row_axis)) > 1;
+	int64_t slice = row ? rows_of_slice(p, result, row_axis) : 1, usual = n > 1 ? usual_block(r, result, row_axis) : 1;
+	if (slice > 1) { /* a block of all that share statistics: these are then computed once */
+		bool there = slice <= BLOCK_MAX && !(slice & (slice - 1)) && slice < t->axis[row_axis].extent;
+		choice[n] = usual = slice;
+		n += !there;
+	}
+	bool many = n > 1 && sched_sample(r, "block", choice, n, usual) > 1;
 	if (many && sched_try(r, PRIM_SPLIT, row, "block", "tail=peel"))
 		row = loop_part(r, row, 0);
 	else if (many)

@@ -350,8 +350,7 @@ static bool is_window(struct loop_prog *p, const struct stage *s, ex_id read, po
 	return false;
 }
 
-/* Does s reduce whole rows that are contiguous in all it reads (softmax, normalizations)? */
-static bool reduces_rows(struct loop_prog *p, stage_id s)
+bool reduces_rows(struct loop_prog *p, stage_id s)
 {
 	ex_id read[READS_MAX];
 	int n = stage_all_reads(p, s, read);

@@ -73,6 +73,8 @@ bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step);
 /* Consecutive values of v for which the read stays the same (the input of a grouped convolution has the group's size); 1: it changes
  * with each. */
 int64_t read_group(struct loop_prog *p, ex_id read, poly_var v);
+/* Does s reduce whole rows that are contiguous in all it reads (softmax, normalizations)? */
+bool reduces_rows(struct loop_prog *p, stage_id s);
 /* Does one read of s vary along a spatial axis and another not? Then tiles reuse what they load. */
 bool has_reuse(struct loop_prog *p, stage_id s);
 /* Is s a product along rows that are contiguous in all it reads, of which one lies across the vectors of the result and is read once? Then

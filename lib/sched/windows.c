@@ -212,7 +212,7 @@ bool template_windows_apart(struct schedule *r)
 			continue;
 		for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++)
 			slides |= window_axis(p, s, read[i], true) >= 0;
-		if (!slides || !stage_whole(p, s))
+		if (!slides || reduces_rows(p, s) || !stage_whole(p, s))
 			return false;
 		reductions++;
 	}
