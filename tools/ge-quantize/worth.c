@@ -1,6 +1,6 @@
-/* Additions and averages that are worth bytes: where an operand is bytes anyway, or becomes bytes in place of floats. Elsewhere rounding
- * costs accuracy and a cast, and saves nothing: the sum of two squares, the stream past the layers of a transformer, the average of what
- * is read as floats, too. */
+/* Additions and averages that are worth bytes: where an operand is bytes anyway, or becomes bytes in place of floats, and the sum becomes
+ * bytes, too. Elsewhere rounding costs accuracy and a cast, and saves nothing: the sum of two squares, the stream past the layers of a
+ * transformer and what is normalized of it, the average of what is read as floats, too. */
 #include <stdlib.h>
 #include "op/op.h"
 #include "quantize.h"
@@ -11,6 +11,7 @@ struct worth {
 	struct uses uses;
 	bool *layer; /* by node */
 	bool *bytes; /* by value */
+	bool *turns; /* by value: some reader makes bytes of it, element by element */
 };
 
 /* What n adds a bias to, multiplies by factors, or only gives another shape; 0: nothing of that. */
@@ -91,10 +92,26 @@ static bool is_made_by_layer(const struct worth *w, val_id v)
 	return false;
 }
 
+/* Readers of n's result are done. */
+static void pass_turns(struct worth *w, const struct node *n)
+{
+	bool turns = false;
+
+	for (uint32_t k = 0; k < n->nout; k++)
+		turns |= n->out[k] && (w->bytes[n->out[k]] || w->turns[n->out[k]]);
+	if (!turns || !(op_is(n->op, OP_ELEMENTWISE) || part_of(n->op) == PART_MOVES))
+		return;
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			w->turns[n->in[i]] = true;
+}
+
 static bool is_worth(const struct worth *w, const struct node *n)
 {
 	bool left = false;
 
+	if (n->nin > 1 && !w->bytes[n->out[0]] && !w->turns[n->out[0]])
+		return false;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		val_id v = n->in[i];
 		if (n->nin > 1 && !left && is_joined(w->m, &w->uses, v))
@@ -113,6 +130,7 @@ static void mark_backwards(struct worth *w, bool inputs)
 	for (size_t i = g->nodes.n; i-- > 0;) {
 		node_id id = g->nodes.a[i];
 		const struct node *n = node(w->m, id);
+		pass_turns(w, n);
 		if (moves_bytes(w, n))
 			mark_moved(w, n);
 		else if (w->layer[id] && part_of(n->op) == PART_WEIGHTS)
@@ -125,7 +143,7 @@ static void mark_backwards(struct worth *w, bool inputs)
 
 void keep_worth(struct plan *p, struct module *m)
 {
-	struct worth w = {p, m, uses_new(m), xcalloc(m->nodes.n, 1), xcalloc(m->values.n, 1)};
+	struct worth w = {p, m, uses_new(m), xcalloc(m->nodes.n, 1), xcalloc(m->values.n, 1), xcalloc(m->values.n, 1)};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->layers.n; i++)
@@ -139,4 +157,5 @@ void keep_worth(struct plan *p, struct module *m)
 	uses_free(&w.uses);
 	free(w.layer);
 	free(w.bytes);
+	free(w.turns);
 }
