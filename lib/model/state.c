@@ -32,7 +32,7 @@ static int64_t output_named(struct module *m, const char *name)
 }
 
 /* Names may have any character in them, "=" too: the first split that names an input. */
-void state_declare(struct module *m, const char *alias)
+sym state_declare(struct module *m, const char *alias)
 {
 	for (const char *eq = strchr(alias, '='); eq; eq = strchr(eq + 1, '=')) {
 		const char *in = arena_printf(&m->arena, "%.*s", (int)(eq - alias), alias);
@@ -41,9 +41,21 @@ void state_declare(struct module *m, const char *alias)
 		if (output_named(m, eq + 1) < 0)
 			die(EX_BADUSE, "--alias %s: the model has no output %s", alias, eq + 1);
 		module_set_meta(m, arena_printf(&m->arena, STATE_ALIAS "%s", in), intern(eq + 1));
-		return;
+		return intern(in);
 	}
 	die(EX_BADUSE, "--alias %s: write INPUT=OUTPUT; the model has no such input", alias);
+}
+
+void states_declare(struct module *m, size_t n, const char *const *alias)
+{
+	sym *in = ARENA_ARRAY(&m->arena, sym, n);
+
+	for (size_t i = 0; i < n; i++) {
+		in[i] = state_declare(m, alias[i]);
+		for (size_t k = 0; k < i; k++)
+			if (in[k] == in[i])
+				die(EX_BADUSE, "--alias %s: %s has an alias already, %s", alias[i], sym_str(in[i]), alias[k]);
+	}
 }
 
 static noreturn void bad_alias(struct module *m, const char *in, const char *out, const char *why)

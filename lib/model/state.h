@@ -11,8 +11,10 @@
 #define PLAN_STATE  "plan.state"
 enum { STATE_ALIGN = 64 };
 
-/* Declares in = out; out NULL: "in=out" is to be taken apart. What the graph does not have: die(64). */
-void state_declare(struct module *m, const char *alias);
+/* Declares "INPUT=OUTPUT"; returns INPUT. What the graph does not have: die(64). */
+sym state_declare(struct module *m, const char *alias);
+/* The same of several. An INPUT that has two: die(64). */
+void states_declare(struct module *m, size_t n, const char *const *alias);
 
 /* M: a sketch with a memory plan. Gives each state its places and leaves them in the module. A state is updated in place where that is
  * proved: no step reads it after the one that writes the output, nor is it an output itself, and that step may write where its operand

@@ -47,8 +47,14 @@ static void take_shard(const char *arg)
 static error_t option(int key, char *arg)
 {
 	switch (key) {
-	case OPT_SET: vec_push(&sets, arg); return 0;
-	case OPT_SHAPE: vec_push(&shapes, arg); return 0;
+	case OPT_SET:
+		option_sizes_once("--set", arg);
+		vec_push(&sets, arg);
+		return 0;
+	case OPT_SHAPE:
+		option_name_once("--shape", arg, ':');
+		vec_push(&shapes, arg);
+		return 0;
 	case OPT_RANGE: samples_take_range(&sampling, arg); return 0;
 	case OPT_SHARD: take_shard(arg); return 0;
 	case OPT_WHOLE: sampling.whole = true; return 0;

@@ -236,8 +236,7 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 			   .channels_last = {[3] = intern("0 2 1"), [4] = intern("0 2 3 1"), [5] = intern("0 2 3 4 1")}};
 	struct graph_list list = {0};
 
-	for (size_t i = 0; i < aliases.n; i++)
-		state_declare(m, aliases.a[i]);
+	states_declare(m, aliases.n, aliases.a);
 	l.group = xcalloc(m->nodes.n, sizeof *l.group);
 	l.calls = xcalloc(m->graphs.n, sizeof *l.calls);
 	l.varies = xcalloc(m->values.n, sizeof *l.varies);

@@ -119,8 +119,7 @@ static void report_memory(const struct memory_plan *p, struct model *M)
 
 static void plan(struct module *m, const struct pass_ctx *c)
 {
-	for (size_t i = 0; i < aliases.n; i++)
-		state_declare(m, aliases.a[i]);
+	states_declare(m, aliases.n, aliases.a);
 	if (threads == 1 || lanes)
 		lanes_drop(m);
 	struct model *M = model_new(m, target.cores ? &target : target_host(), threads, NULL, true);

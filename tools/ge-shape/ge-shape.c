@@ -1,5 +1,6 @@
 /* ge-shape: types of all values, sizes given to symbols and inputs. */
 #include <inttypes.h>
+#include "common/option.h"
 #include "graph/symbols.h"
 #include "op/op.h"
 #include "op/pass.h"
@@ -17,9 +18,18 @@ static const struct argp_option options[] = {
 static error_t option(int key, char *arg)
 {
 	switch (key) {
-	case OPT_SET: vec_push(&bound.sets, arg); return 0;
-	case OPT_SHAPE: vec_push(&bound.shapes, arg); return 0;
-	case OPT_CONST: vec_push(&bound.consts, arg); return 0;
+	case OPT_SET:
+		option_sizes_once("--set", arg);
+		vec_push(&bound.sets, arg);
+		return 0;
+	case OPT_SHAPE:
+		option_name_once("--shape", arg, ':');
+		vec_push(&bound.shapes, arg);
+		return 0;
+	case OPT_CONST:
+		option_name_once("--const", arg, '=');
+		vec_push(&bound.consts, arg);
+		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }

@@ -72,11 +72,18 @@ static error_t option(int key, char *arg)
 	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); return 0;
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
 	case OPT_SET:
+		option_sizes_once("--set", arg);
 		for (char *save = NULL, *p = strtok_r(arg, ",", &save); p; p = strtok_r(NULL, ",", &save))
 			vec_push(&source_sizes.sets, ((struct source_const){p}));
 		return 0;
-	case OPT_SHAPE: vec_push(&source_sizes.shapes, arg); return 0;
-	case OPT_CONST: vec_push(&source_sizes.consts, ((struct source_const){arg})); return 0;
+	case OPT_SHAPE:
+		option_name_once("--shape", arg, ':');
+		vec_push(&source_sizes.shapes, arg);
+		return 0;
+	case OPT_CONST:
+		option_name_once("--const", arg, '=');
+		vec_push(&source_sizes.consts, ((struct source_const){arg}));
+		return 0;
 	case OPT_FREE: source_sizes.rest = (int64_t)option_count("--free", arg, 0, INT64_MAX); return 0;
 	case OPT_GIVE: vec_push(&source_sizes.given, ((struct source_const){arg})); return 0;
 	case OPT_REWRITTEN: rewritten = true; return 0;

@@ -53,7 +53,10 @@ static error_t option(int key, char *arg)
 	case OPT_KERNELS: kernels = true; break;
 	case OPT_PROBE: probed = true; break;
 	case OPT_SERVE: serve = true; break;
-	case OPT_SET: sets = sets ? sym_str(intern_printf("%s,%s", sets, arg)) : arg; return 0;
+	case OPT_SET:
+		option_sizes_once("--set", arg);
+		sets = sets ? sym_str(intern_printf("%s,%s", sets, arg)) : arg;
+		return 0;
 	case OPT_STEPS: stepped.steps = (long)option_count("--steps", arg, 1, INT_MAX); break;
 	case OPT_LOAD_STATE: stepped.load = arg; break;
 	case OPT_SAVE_STATE: stepped.save = arg; break;

@@ -34,9 +34,18 @@ static error_t option(int key, char *arg)
 	case 'i': vec_push(&spec.files, arg); return 0;
 	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); return 0;
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
-	case OPT_SET: vec_push(&bound.sets, arg); return 0;
-	case OPT_SHAPE: vec_push(&bound.shapes, arg); return 0;
-	case OPT_CONST: vec_push(&bound.consts, arg); return 0;
+	case OPT_SET:
+		option_sizes_once("--set", arg);
+		vec_push(&bound.sets, arg);
+		return 0;
+	case OPT_SHAPE:
+		option_name_once("--shape", arg, ':');
+		vec_push(&bound.shapes, arg);
+		return 0;
+	case OPT_CONST:
+		option_name_once("--const", arg, '=');
+		vec_push(&bound.consts, arg);
+		return 0;
 	case OPT_MEMORY: eval_memory_option(arg); return 0;
 	case OPT_BODIES: eval_bodies_option(arg); return 0;
 	case OPT_TIME: timed = true; return 0;
