@@ -1,14 +1,15 @@
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/option.h"
+#include "common/scratch.h"
 #include "ge-emit.h"
 #include "graph/pass.h"
 #include "graph/stream.h"
@@ -93,19 +94,7 @@ static void put_report(struct emission *e)
 
 /* ---- files ---- */
 
-/* The temporary directory beside the results; removed with all that is in it. */
-static void remove_dir(void *arg)
-{
-	const char *dir = arg;
-	DIR *d = opendir(dir);
-
-	for (struct dirent *x; d && (x = readdir(d));)
-		if (strcmp(x->d_name, ".") && strcmp(x->d_name, ".."))
-			unlinkat(dirfd(d), x->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(dir);
-}
+static void remove_scratch(void *s) { scratch_remove(s); }
 
 /* What a model is made of, the library last: who finds that finds the others. */
 static const struct part {
@@ -134,13 +123,26 @@ static void check_out(const struct emission *e, const char *to)
 	}
 }
 
+/* Who else writes there waits for a moment, so that the files of two models are never mixed. Where there are no locks, nobody waits. */
+static int lock_place(const char *to)
+{
+	const char *slash = strrchr(to, '/');
+	char *folder = slash ? xprintf("%.*s", (int)(slash - to) + 1, to) : xstrdup(".");
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		flock(fd, LOCK_EX);
+	free(folder);
+	return fd;
+}
+
 /* All files get their names, or none does: where one fails, those before it are again what they were. */
 static void publish(const struct emission *e, const char *dir, const char *stem, const char *to)
 {
 	struct arena a = {0};
 	const char *path[NPARTS], *old[NPARTS];
 	bool had[NPARTS] = {0};
-	int i, error = 0;
+	int i, error = 0, lock = lock_place(to);
 
 	for (i = 0; i < NPARTS; i++) {
 		if (!is_made(e, i))
@@ -160,21 +162,25 @@ static void publish(const struct emission *e, const char *dir, const char *stem,
 		errno = error;
 		die_errno(EX_IO, "%s", path[i]);
 	}
+	if (lock >= 0)
+		close(lock);
 	arena_release(&a);
 }
 
 static void write_model(struct emission *e, const char *out)
 {
 	const char *stem = stem_of(out);
-	char *dir = xprintf("%s%.*s.ge-emit-XXXXXX", *out == '/' ? "" : "./", (int)(stem - out), out), *header = xprintf("%s.h", stem);
+	char *prefix = xprintf("%s%.*s.ge-emit-", *out == '/' ? "" : "./", (int)(stem - out), out), *header = xprintf("%s.h", stem);
+	struct scratch s; /* beside the results */
 
 	signals_hold(true);
-	if (!mkdtemp(dir)) {
+	if (!scratch_make(&s, prefix)) {
 		if (errno == ENOENT)
 			die(EX_IO, "%s: its directory is not there; mkdir -p %.*s", out, (int)(stem - out), out);
 		die_errno(EX_IO, "%s", out);
 	}
-	int hook = die_hook(remove_dir, dir);
+	const char *dir = s.path;
+	int hook = die_hook(remove_scratch, &s);
 	e->name = model_name(stem);
 	if (!e->embed)
 		weights_write(e, arena_printf(&e->M->m->arena, "%s/%s.weights", dir, stem));
@@ -184,9 +190,9 @@ static void write_model(struct emission *e, const char *out)
 		compile_model(e, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN));
 	publish(e, dir, stem, out);
 	die_unhook(hook);
-	remove_dir(dir);
+	scratch_remove(&s);
 	signals_hold(false);
-	free(dir);
+	free(prefix);
 	free(header);
 }
 
