@@ -64,7 +64,8 @@ NATIVES := $(filter-out lib/native/table.c,$(wildcard lib/native/*.c))
 NATIVETEXTS := $(NATIVES:%=build/gen/%.inc)
 build/gen/lib/native/table.inc: $(NATIVES) lib/native
 	@mkdir -p $(@D)
-	@for f in $(basename $(notdir $(NATIVES))); do sed -nE "s/^NATIVE const char \*native_([A-Za-z0-9]+)\(.*/ROW(\1, \"$$f\")/p" lib/native/$$f.c; done > $@
+	@awk '/^NATIVE const char \*native_[A-Za-z0-9]+\(/ { file = FILENAME; gsub(/.*\/|\.c$$/, "", file); sub(/.*native_/, ""); sub(/\(.*/, ""); print "ROW(" $$0 ", \"" file "\")" }' \
+		$(NATIVES) > $@
 build/lib/native/table.o: build/gen/lib/native/table.inc
 build/gen/lib/native/files.inc: $(NATIVETEXTS) lib/native
 	@for f in $(basename $(notdir $(NATIVES))); do printf '{"%s",\n#include "lib/native/%s.c.inc"\n},\n' $$f $$f; done > $@

@@ -15,9 +15,17 @@ model_path() {
 	done
 }
 
+# python_has PYTHON NAMES: it has these modules (divided by commas). A folder alone is none: Debian's libonnx-testdata has one called onnx.
+python_has() {
+	"$1" -c 'import importlib, sys
+for name in sys.argv[1].replace(",", " ").split():
+    if not importlib.import_module(name).__file__:
+        sys.exit(1)' "$2" 2>/dev/null
+}
+
 # HONE_PYTHON, else that of make peers, else python3, else Debian's, if it has what is named (onnxruntime, ...); else nothing.
 python_with() {
 	for p in $HONE_PYTHON "$top/build/python/bin/python" python3 /usr/bin/python3; do
-		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
+		python_has "$p" "$1" && echo "$p" && return
 	done
 }

@@ -11,7 +11,7 @@ for model in resnet50 densenet121 mobilenet_v2 vit_b_16 mixture; do
 	bytes=$(build/bench/grads $model 1 | awk -F'\t' '!/^#/ { n += $2 } END { print n }')
 	for alpha in 50 1000 10000; do
 		for ratio in 0.5 1 2; do
-			build/bench/grads $model 1 "$(awk "BEGIN { print $ratio * ($alpha + $beta * $bytes) }")" >"$grads"
+			build/bench/grads $model 1 "$(awk -v r=$ratio -v a=$alpha -v b=$beta -v n="$bytes" 'BEGIN { print r * (a + b * n) }')" >"$grads"
 			tune-grad compare "$grads" --alpha $alpha --beta $beta | awk -v model=$model -v alpha=$alpha -v ratio=$ratio '
 				$1 == "tune-grad" { end = $3; tail = $2; n = $4 }
 				$1 ~ /^(none|single|ddp|hccl|horovod|mg-wfbp|fixed)$/ && NF > 4 && (!best || $3 < best) { best = $3; btail = $2; name = $1 }

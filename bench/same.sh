@@ -46,7 +46,7 @@ print_digests() { # TREE MODEL...
 		machines | while IFS='	' read -r machine row; do
 			make_for "$bin" "$machine" "$row" ''
 			[ "$machine" != "$(machines | tail -1 | cut -f1)" ] || make_for "$bin" "$machine-threads" "$row" '--threads 4'
-		done | sed "s/^/$name /"
+		done | name="$name" awk '{ print ENVIRON["name"], $0 }'
 	done
 }
 

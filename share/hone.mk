@@ -4,8 +4,9 @@
 #   %.tuned.g from %.g         the same with schedules searched for on this machine (tune-op); stopped, make goes on
 #   %.so %.a %.h %.c %.weights from %.g   the library; one command makes all five. net.tuned.so is made of net.tuned.g
 #
-# Variables, for all models or for one (net.g: HONE_SET = batch=1,seq=128):
-#   HONE_SET      sizes of symbols, as --set takes them
+# Variables, for all models or for one (net.g: HONE_SET = batch=1,seq=128). HONE_PASSES, HONE_TUNE and HONE_EMIT are words of a shell, the
+# others are data:
+#   HONE_SET      sizes of symbols, as --set takes them; several are divided by blanks
 #   HONE_SHAPE    shapes of inputs, as --shape takes them; several are divided by blanks
 #   HONE_PASSES   options for hone passes (net.so: HONE_PASSES = --threads 4)
 #   HONE_TUNE     options for tune-op (net.tuned.g: HONE_TUNE = --seconds 600)
@@ -19,42 +20,43 @@
 
 HONE       ?= hone
 HONE_BLOBS ?= build/blobs
-export HONE_BLOBS
+export HONE_BLOBS HONE_SET HONE_SHAPE HONE_TARGET HONE_PASSES HONE_EMIT HONE_TUNE
 
-# As one word of a shell, whatever is in it.
-hone_quote = '$(subst ','\'',$(1))'
+# Names reach a recipe's shell as variables, never as its text: whatever is in them stays data.
+export hone_file = $@
+export hone_of   = $<
+export hone_stem = $*
 
-hone_sizes = $(foreach s,$(HONE_SET),--set $(call hone_quote,$(s))) $(foreach s,$(HONE_SHAPE),--shape $(call hone_quote,$(s)))
+# The options that sizes and target are, as "$@" of the shell.
+hone_options = set -f; set --; for w in $$HONE_SET; do set -- "$$@" --set "$$w"; done; \
+	for w in $$HONE_SHAPE; do set -- "$$@" --shape "$$w"; done; [ -z "$$HONE_TARGET" ] || set -- "$$@" --target "$$HONE_TARGET"
 
-hone_target = $(if $(HONE_TARGET),--target $(call hone_quote,$(HONE_TARGET)))
-
-# The variables a file was made with, rewritten only when they differ.
-hone_args = args=$$($(HONE) --version)' '$(call hone_quote,$(1)); printf '%s\n' "$$args" | cmp -s - $(call hone_quote,$@) || \
-	{ mkdir -p $(call hone_quote,$(@D)) && printf '%s\n' "$$args" >$(call hone_quote,$@); }
+# What a file was made with, rewritten only when it differs: the options and these words.
+hone_args = $(hone_options); args=$$($(HONE) --version; printf ' %s' "$$@" $(1)); printf '%s\n' "$$args" | cmp -s -- - "$$hone_file" || \
+	{ case $$hone_file in */*) mkdir -p -- "$${hone_file%/*}" ;; esac && printf '%s\n' "$$args" >"$$hone_file"; }
 %.g.args: hone-force
-	@$(call hone_args,$(hone_sizes) $(hone_target) $(HONE_PASSES))
+	@$(call hone_args,"$$HONE_PASSES")
 %.tuned.g.args: hone-force
-	@$(call hone_args,$(HONE_TUNE))
+	@$(call hone_args,"$$HONE_TUNE")
 %.so.args: hone-force
-	@$(call hone_args,$(hone_target) $(HONE_PASSES) $(HONE_EMIT))
+	@$(call hone_args,"$$HONE_PASSES" "$$HONE_EMIT")
 
 %.passed: %.onnx %.g.args
-	$(HONE) passes --until layout $(hone_sizes) $(hone_target) $(HONE_PASSES) -o $(call hone_quote,$@) -- $(call hone_quote,$<)
+	$(hone_options); $(HONE) passes --until layout "$$@" $(HONE_PASSES) -o "$$hone_file" -- "$$hone_of"
 %.g: %.passed
-	@cmp -s $(call hone_quote,$<) $(call hone_quote,$@) || { cp $(call hone_quote,$<) $(call hone_quote,$@.part) && \
-	mv $(call hone_quote,$@.part) $(call hone_quote,$@); }
+	@cmp -s -- "$$hone_of" "$$hone_file" || { cp -- "$$hone_of" "$$hone_file.part" && mv -- "$$hone_file.part" "$$hone_file"; }
 
 # An interrupt leaves the best so far for the knowledge base, not as a finished file: the next make goes on. A shell hears of a
 # signal at once only while it waits for what is in the background.
 %.tuned.g: %.g %.tuned.g.args
-	s=; part=$(call hone_quote,$@.part); trap 's=130; kill $$p' INT; trap 's=143; kill $$p' TERM HUP; \
-	$(HONE) tune-op $(HONE_TUNE) -o "$$part" -- $(call hone_quote,$<) & p=$$!; \
-	wait $$p; r=$$?; [ -z "$$s" ] || { wait $$p; rm -f "$$part"; exit $$s; }; \
-	[ $$r = 0 ] && mv "$$part" $(call hone_quote,$@)
+	s=; trap 's=130; kill $$p' INT; trap 's=143; kill $$p' TERM HUP; \
+	$(HONE) tune-op $(HONE_TUNE) -o "$$hone_file.part" -- "$$hone_of" & p=$$!; \
+	wait $$p; r=$$?; [ -z "$$s" ] || { wait $$p; rm -f -- "$$hone_file.part"; exit $$s; }; \
+	[ $$r = 0 ] && mv -- "$$hone_file.part" "$$hone_file"
 
 %.so %.a %.h %.c %.weights: %.g %.so.args
-	$(HONE) passes --from plan $(hone_target) $(HONE_PASSES) -- $(call hone_quote,$<) | \
-	$(HONE) ge-emit $(hone_target) $(HONE_EMIT) -o $(call hone_quote,$*)
+	$(hone_options); $(HONE) passes --from plan "$$@" $(HONE_PASSES) -- "$$hone_of" | \
+	$(HONE) ge-emit $${HONE_TARGET:+"--target=$$HONE_TARGET"} $(HONE_EMIT) -o "$$hone_stem"
 
 .PHONY: hone-force
 .PRECIOUS: %.g %.tuned.g %.passed %.g.args %.tuned.g.args %.so.args

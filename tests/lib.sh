@@ -7,8 +7,22 @@ ok() {
 	printf . >>"$TAP_COUNT"
 	[ "$1" != 0 ] || { printf 'ok - %s\n' "$2"; return 0; }
 	printf 'not ok - %s\n' "$2"
-	for shown in err log; do [ ! -f $shown ] || tail -n 20 $shown | sed "s/^/# $shown: /"; done
+	for shown in err log; do [ ! -f $shown ] || tail -n 20 $shown | marked "# $shown: "; done
 	return 1
+}
+
+# marked TEXT: the lines of standard input, each with TEXT before it.
+marked() { mark=$1 awk '{ print ENVIRON["mark"] $0 }'; }
+
+# replaced OLD NEW: standard input with NEW in place of each OLD; neither is a pattern. (Texts of sed and awk hold no variable.)
+replaced() {
+	old=$1 new=$2 awk 'BEGIN { old = ENVIRON["old"]; new = ENVIRON["new"] }
+		{ for (line = ""; at = index($0, old); $0 = substr($0, at + length(old))) line = line substr($0, 1, at - 1) new; print line $0 }'
+}
+
+# patched FILE OLD NEW: in a file of bytes NEW, which is as long, in place of each OLD.
+patched() {
+	LC_ALL=C grep -aboF -- "$2" "$1" | cut -d: -f1 | while read -r at; do printf %s "$3" | dd of="$1" bs=1 seek="$at" conv=notrunc 2>/dev/null; done
 }
 
 # is GOT WANTED WHAT: passes where the two texts are equal, and there are any.

@@ -41,7 +41,7 @@ one() {
 	[ "$plan" = $((p + f)) ] && [ "$plan" -gt 0 ] || { f=$((f + 1)); echo "not ok - $t: $p passed, its plan is ${plan:-missing}" >>"$out"; }
 	[ $rc -ne 0 ] && [ "$f" -eq 0 ] && { f=1; echo "not ok - $t ended with $rc" >>"$out"; }
 	{
-		grep -h '# SKIP' "$out" | sed "s,^ok,$t: skipped,"
+		grep -h '# SKIP' "$out" | awk -v t="$t" '{ sub(/^ok/, ""); print t ": skipped" $0 }'
 		if [ "$f" -gt 0 ]; then # what failed, some lines behind each, and the end
 			awk -v t="$t" -v n="$(wc -l <"$out")" '/^not ok/ { show = 9 } show-- > 0 || NR > n - 20 { print t ": " $0 }' "$out" | tail -200
 		fi

@@ -7,6 +7,7 @@ client=$(command -v ssh) && command -v ip >/dev/null || none "no ssh or no ip"
 [ "$(id -u)" = 0 ] || none "not root"
 mkdir -p /run/sshd 2>/dev/null || none "no /run/sshd"
 here=hone-grad-$$ box1=hone-grad1-$$ box2=hone-grad2-$$
+box_of() { case $1 in 1) echo "$box1" ;; 2) echo "$box2" ;; esac; }
 cleanup() {
 	for i in 1 2; do [ ! -s sshd$i.pid ] || kill "$(cat sshd$i.pid)" 2>/dev/null; done
 	for n in $here $box1 $box2; do ip netns del $n 2>/dev/null; done
@@ -16,14 +17,14 @@ for n in $here $box1 $box2; do ip netns add $n 2>/dev/null || none "no network n
 ip -n $here link add bridge type bridge 2>/dev/null || none "no bridge"
 ip -n $here link set bridge up && ip -n $here addr add 10.231.8.1/24 dev bridge
 for i in 1 2; do
-	eval box=\$box$i
+	box=$(box_of $i)
 	ip -n $here link add to$i type veth peer name eth0 netns $box 2>/dev/null || none "no virtual links"
 	ip -n $here link set to$i master bridge up && ip -n $box addr add 10.231.8.$((i + 1))/24 dev eth0 && ip -n $box link set eth0 up
 	ip -n $box link set lo up
 done
 ssh-keygen -q -t ed25519 -N '' -f key && ssh-keygen -q -t ed25519 -N '' -f hostkey && cp key.pub authorized
 for i in 1 2; do
-	eval box=\$box$i
+	box=$(box_of $i)
 	printf '%s\n' "ListenAddress 10.231.8.$((i + 1))" "HostKey $PWD/hostkey" "AuthorizedKeysFile $PWD/authorized" "PidFile $PWD/sshd$i.pid" \
 		"StrictModes no" "PermitRootLogin yes" "UsePAM no" "SetEnv PATH=$top/bin:$PATH" >config$i
 	ip netns exec $box "$sshd" -f "$PWD/config$i" -E "$PWD/sshd.log" || none "sshd does not start: $(tail -1 sshd.log)"

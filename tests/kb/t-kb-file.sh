@@ -24,29 +24,32 @@ is "$(ls -d .b.kb.making .c.kb.making .d.kb.making | wc -l) $(grep -c 'cannot be
 ln -s a.kb link.kb
 is "$(rc kb --kb link.kb put </dev/null) $(ls link.kb* a.kb-lock | tr '\n' ' ')" "0 a.kb-lock link.kb " "a link has no lock of its own"
 mkfifo pipe
-# beside FILE SHELL: a writer of FILE, and what the shell does between two of its commits
+# beside FILE COMMAND...: a writer of FILE, and a command between two of its commits
+put_14() { records 14 | kb -q --kb a.kb put; }
+put_15() { records 15 | kb -q --kb hard.kb put; }
 beside() {
 	kb -q --kb "$1" put <pipe 2>first.err &
 	pid=$!
 	exec 3>pipe
 	records 10 11 >&3
 	for i in $(seq 100); do kb --kb "$1" dump | grep -q '^task T11' && break; sleep 0.05; done
-	eval "$2"
+	shift
+	"$@"
 	records 12 >&3
 	exec 3>&-
 	wait $pid
 }
-beside link.kb 'records 14 | kb -q --kb a.kb put'
+beside link.kb put_14
 is "$? $(count a.kb)" "0 6" "writers of a file and of a link to it lose nothing"
 cp two.kb h.kb && ln h.kb hard.kb
-beside h.kb 'records 15 | kb -q --kb hard.kb put'
+beside h.kb put_15
 is "$? $(count h.kb) $(grep -c 'h.kb: was written to with another lock file' first.err)" "74 5 1" "$(cat first.err)"
 
 # Who has it open does not go on writing into what has no name any more.
 cp two.kb other.kb
 for how in 'rm r.kb' 'mv other.kb r.kb'; do
 	rm -f r.kb* && cp two.kb r.kb
-	beside r.kb "$how"
+	beside r.kb $how # two words or three
 	is "$? $(cat first.err)" "74 kb: r.kb: was removed or replaced while in use, and this write with it" "$how, beside a writer"
 done
 is "$(cmp r.kb two.kb && kb --kb r.kb fsck 2>&1)" "kb: r.kb is sound" "and what has its place stays as it was"

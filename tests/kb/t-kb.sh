@@ -82,7 +82,11 @@ is "$(rc kb load none.txt) $(rc kb --kb none.kb dump) $(rc kb --kb . dump) $(rc 
 is "$(rc kb --kb a.txt dump) $(wc -l <err)" "65 1" "a file of something else"
 : >empty.kb
 is "$(rc kb --kb empty.kb dump) $(rc kb --kb empty.kb put <a.txt)" "65 65" "an empty file"
-is "$(rc kb dump -o /dev/full) $(rc sh -c 'kb dump >/dev/full')" "74 74" "a full disk behind dump"
+if [ -c /dev/full ]; then
+	is "$(rc kb dump -o /dev/full) $(rc sh -c 'kb dump >/dev/full')" "74 74" "a full disk behind dump"
+else
+	skip "a full disk behind dump" "no /dev/full"
+fi
 
 { printf 'x '; head -c 16777190 /dev/zero | tr '\0' a; printf '\n\n'; } >long.fields
 { echo record; cat long.fields; } >long.txt
@@ -197,7 +201,7 @@ kb -q --kb v1.kb load "$top/tests/kb/v1.txt"
 is "$(kb --kb v1.kb dump | cmp - "$top/tests/kb/v1.txt" && echo same)" same "text of version 1"
 gzip -dc "$top/tests/kb/v1.kb.gz" >v1.kb
 is "$(kb --kb v1.kb dump | cmp - "$top/tests/kb/v1.txt" && kb --kb v1.kb fsck 2>&1)" "kb: v1.kb is sound" "a file of version 1"
-for v in 1.1 2.0; do LC_ALL=C sed "s/hone-kb 1\.0/hone-kb $v/" v1.kb >v$v.kb; done
+for v in 1.1 2.0; do cp v1.kb v$v.kb && patched v$v.kb 'hone-kb 1.0' "hone-kb $v"; done
 is "$(kb --kb v1.1.kb dump | cmp - "$top/tests/kb/v1.txt" && rc kb --kb v1.1.kb put <a.txt)" 69 "a newer minor version is read, not written"
 is "$(rc kb --kb v2.0.kb dump) $(cat err)" "69 kb: v2.0.kb: is of version 2.0, this program reads 1; use a newer hone" "a newer major version is 69"
 

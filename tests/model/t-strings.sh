@@ -178,7 +178,7 @@ graph main {
 END
 ge-load branch.txt | ge-shape -o branch.g && hone build -q -o branch branch.g 2>err
 for c in True False; do
-	"${HONE_PYTHON:-python3}" -c "import numpy as n; n.savez('c.npz', c=n.array($c), x=n.float32([1, 2]))"
+	"${HONE_PYTHON:-python3}" -c 'import numpy as n, sys; n.savez("c.npz", c=n.array(sys.argv[1] == "True"), x=n.float32([1, 2]))' $c
 	run-dev branch.so -i c.npz -o d.npz && run-ref branch.g -i c.npz -o r.npz && equal --tol 0 d.npz r.npz
 	ok $? "a branch that gives a sequence, $c" || cat err
 done

@@ -90,7 +90,7 @@ ge-emit claim.g --target "$target" -q --no-compile -o claim 2>err
 [ $? = 65 ] && grep -q 'm15.*does not run image by image' err
 ok $? "what does not run image by image is refused: $(cat err)"
 for other in 3 8 64 -4 9223372036854775807; do
-	sed "s/strip=\[\([0-9]*\),4\]/strip=[\1,$other]/" each.p.txt | ge-load >claim.g
+	sed 's/strip=\[\([0-9]*\),4\]/strip=[\1,OTHER]/' each.p.txt | replaced OTHER "$other" | ge-load >claim.g
 	ge-emit claim.g --target "$target" -q --no-compile -o claim 2>err
 	code=$?
 	[ $code = 65 ] || [ $code = 64 ]

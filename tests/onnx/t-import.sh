@@ -13,7 +13,7 @@ refuse() {
 	ge-dump out.g >/dev/null 2>err2 && good=1
 	[ -s err2 ] && good=1
 	ok $good "$3"
-	[ $good -eq 0 ] || sed "s/^/# $rc /" err err2
+	[ $good -eq 0 ] || cat err err2 | marked "# $rc "
 }
 
 refuse 65 'empty file' 'an empty file' </dev/null
@@ -36,7 +36,7 @@ failed=0 at=0
 while [ "$at" -lt "$size" ]; do
 	head -c "$at" "$model" >cut.onnx
 	ge-import cut.onnx -o cut.g 2>err
-	[ $? -eq 65 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e cut.g ] || { failed=1; sed "s/^/# cut at $at: /" err; }
+	[ $? -eq 65 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e cut.g ] || { failed=1; marked "# cut at $at: " <err; }
 	at=$((at + 1000))
 done
 ok $failed "cut at every 1,000th byte ($((size / 1000 + 1)) files)"
@@ -49,7 +49,7 @@ while [ $i -lt 150 ]; do
 	rc=$?
 	case $rc in
 	0) [ -s flip.g ] || failed=1 ;;
-	65 | 69) [ "$(wc -l <err)" -eq 1 ] || { failed=1; sed "s/^/# byte $at: /" err; } ;;
+	65 | 69) [ "$(wc -l <err)" -eq 1 ] || { failed=1; marked "# byte $at: " <err; } ;;
 	*) failed=1; echo "# byte $at: exit $rc" ;;
 	esac
 done

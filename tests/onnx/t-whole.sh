@@ -7,7 +7,9 @@ model() { # NAME META CONSTANTS NODES: a file of these nodes
 }
 passes() { ge-import "$@" | ge-shape | ge-fold | ge-simplify --fewest | ge-deadedge | ge-cse | ge-dedup | ge-prune; }
 # Operators of the file, in order, as the text form writes one that is not known: for this its domain becomes one that nothing knows.
-foreign() { ge-export "$1" -o - | sed "s/$2/$3/g" >unknown.onnx && ge-import unknown.onnx | ge-dump | sed -n "s/^ *\(.* = $3\..*\)/\1/p" | sed 's/: [a-z0-9]*\[[^]]*\]//g'; }
+foreign() {
+	ge-export "$1" -o unknown.onnx && patched unknown.onnx "$2" "$3" && ge-import unknown.onnx | ge-dump | grep -F " = $3." | sed 's/^ *//; s/: [a-z0-9]*\[[^]]*\]//g'
+}
 whole() { # NAME DOMAIN UNKNOWN-DOMAIN-OF-THAT-LENGTH WHAT
 	passes --keep-foreign "$1.onnx" >kept.g && passes "$1.onnx" >plain.g
 	is "$(foreign kept.g "$2" "$3")" "$(foreign "$1.g" "$2" "$3")" "$4: as the file has it"

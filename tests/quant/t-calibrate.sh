@@ -62,7 +62,7 @@ fails 65 "an array of no samples" ge-calibrate "$model" none.npy
 fails 65 "another shape" ge-calibrate "$model" shape.npy
 fails 65 "a cut array" ge-calibrate "$model" cut.npy
 bytes() { # TYPE BYTES: a file of them, 4 elements
-	npy 4 | sed "s/<f4/$1/"
+	npy 4 | replaced "<f4" "$1"
 	printf "$2"
 }
 for t in bf16 u16; do

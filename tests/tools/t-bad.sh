@@ -108,7 +108,7 @@ flip() {
 good=$in/good.g
 ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout |
 	ge-plan -q -o "$good" || ok 1 "the good one"
-sed "s,GOOD,$good,g" commands >new && mv new commands
+replaced GOOD "$good" <commands >new && mv new commands
 : >in/empty
 printf '<!DOCTYPE html>\n<html><body>404</body></html>\n' >in/html
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n' >in/lfs

@@ -25,7 +25,7 @@ pass_over() { # NAME WHY
 	skip "$1" "$2"
 }
 
-has() { "$python" -c "import $1" 2>/dev/null; }
+has() { python_has "$python" "$1"; }
 
 task='Gemm f32 8x32 32x32c'
 try kernels.c 'of peak' build/bench/kernels -r 1 'softmax 1536x128'
@@ -34,7 +34,7 @@ try plan.c 'slack' build/bench/plan 1000
 try grads.c '^[^#].*	' build/bench/grads mobilenet_v2 1
 try products.c 'times f32' build/bench/products --budget 0.02 24x32x64
 ge-import -q examples/digits/digits.onnx | ge-shape -q | ge-fold | ge-simplify | ge-fuse | ge-layout | ge-dump - >"$out/laid.txt"
-try sized.c 'geomean' sh -c "cd '$out' && '$top/build/bench/sized' laid.txt batch=1 batch=5"
+try sized.c 'geomean' sh -c 'cd "$1" && "$2" laid.txt batch=1 batch=5' sh "$out" "$top/build/bench/sized"
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  input s: f32[4]\n  n = Add(s, x)\n  y = Neg(n)\n  output y = y\n  output n = n\n}\n' |
 	ge-load -o "$out/state.g" && hone build -q "$out/state.g" -o "$out/plain" && hone build -q "$out/state.g" --alias s=n -o "$out/kept"
 try state.c 'kept by the library' build/bench/state "$out/plain.so" "$out/kept.so"
@@ -42,7 +42,7 @@ try runner.c Gemm build/bench/runner --times 2 trip "$task"
 try strategies.c random build/bench/strategies --trials 2 --seeds 1 --strategy random "$task"
 try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1
 echo "$task" >"$out/corpus.txt"
-try corpus.c 'the same text; geometric mean 1.0000' sh -c "build/bench/corpus --write '$out/kernels' '$out/corpus.txt' && build/bench/corpus '$out/kernels' '$out/kernels'"
+try corpus.c 'the same text; geometric mean 1.0000' sh -c 'build/bench/corpus --write "$1" "$2" && build/bench/corpus "$1" "$1"' sh "$out/kernels" "$out/corpus.txt"
 try corpus.sh 'the same text; geometric mean 1.0000' bench/corpus.sh --every 500 .
 try same.sh 'the same: 1 models, 20 digests' bench/same.sh . . digits
 ge-import -q examples/digits/digits.onnx | ge-shape -q --set batch=1 | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse |

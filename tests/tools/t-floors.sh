@@ -58,7 +58,20 @@ circle=$(awk '{ from[NR] = $1; to[NR] = $2 }
 	}' "$work/edges")
 report "no circles of headers ($(grep -c . "$work/edges") includes)" "$circle$([ -s "$work/edges" ] || echo none are found)"
 
-report "no script evaluates text" "$(grep -lE '(^|[^a-z_-])eval( |$)' bench/*.sh examples/*/*.sh share/hone.mk; [ -e share/hone.mk ] || echo "no scripts")"
+# A variable in the text of a program runs what is in it: values go to sed, awk, sh and python as arguments or variables. A text that is
+# one parameter whole is one that the caller wrote.
+texts() { # FILE...: lines that make a program of a variable
+	grep -nE '(^|[^[:alnum:]_.-])(sed|g?awk|perl)( +-[A-Za-z]+)* +"[^"]*[$][{(A-Za-z_0-9]' "$@" /dev/null | grep -vE '(sed|awk)( +-[A-Za-z]+)* +"[$][0-9]"'
+	grep -nE "(^|[^[:alnum:]_.-])(sed|g?awk|perl)( +-[A-Za-z]+)* +'[^']*'\"?[\$]" "$@" /dev/null
+	grep -nE '(^|[^[:alnum:]_.-])((ba)?sh|"?[$]?[{]?(python|torch|HONE_PYTHON)[^ ]*|python3?) +-[A-Za-z]*c +"[^"]*[$][{(A-Za-z_0-9]' "$@" /dev/null
+	grep -nE '(^|[^[:alnum:]_.-])eval +[^#]' "$@" /dev/null | grep -v '[$](eval '
+}
+printf '%s\n' 'sed "s/$x/y/" f' 'awk "{ print $1 }"' "sed -n 's/'\"\$x\"'/y/p'" 'sh -c "ls $x"' '"$python" -c "import $1"' 'eval "$x"' >"$work/bad"
+report "texts with variables in them are found" "$([ "$(texts "$work/bad" | wc -l)" = 6 ] || texts "$work/bad")"
+report "no script makes a program of a variable" "$(texts tests/*.sh tests/*/*.sh bench/*.sh examples/*/*.sh share/hone.mk share/completions/hone Makefile $(ls tools/*/*.sh .ci/run 2>/dev/null) |
+	grep -v '^tests/tools/t-floors.sh:')"
+report "no program is started by a shell that reads names" "$(grep -nE '(^|[^a-z_])(system|popen)\(' $(find lib tools -name '*.c') /dev/null |
+	grep -vE '^lib/(target/target|runner/toolchain)\.c:|^tools/tune-grad/verify\.c:')" # CC and --verify: commands as their users wrote them
 
 # What programs leave where they are run by hand is no part of the tree.
 if git ls-files --error-unmatch Makefile >"$work/files" 2>/dev/null; then
@@ -75,7 +88,7 @@ awk 'FNR == 1 { head = ""; name = "" }
 	/^[a-z].*\)$/ { head = $0 }
 	/^{$/ && head != "" { name = head; start = FNR }
 	/^}$/ && name != "" { print FNR - start - 1, FILENAME, name; name = head = "" }' $(find lib tools -name '*.c') | sort -n >"$work/functions"
-for tool in tools/*/; do sed -nE 's,^[[:space:]]*\.run = ([a-z_]+).*,'"$tool"' \1,p' "$tool"*.c 2>/dev/null; done >"$work/entries"
+for tool in tools/*/; do sed -nE 's,^[[:space:]]*\.run = ([a-z_]+).*,\1,p' "$tool"*.c 2>/dev/null | marked "$tool "; done >"$work/entries"
 long=$(while read -r tool entry; do grep -E " $tool.*[ *]$entry\\(" "$work/functions"; done <"$work/entries" | awk '$1 >= 60 { print } END { if (!NR) print "none found" }')
 report "functions that a tool begins in are below 60 lines" "$long"
 echo "# $(awk '{ l[NR] = $1 } END { print NR " functions: median " l[int(NR / 2)] " lines, nine of ten at most " l[int(NR * 0.9)] ", longest " l[NR] }' "$work/functions")"
@@ -91,7 +104,7 @@ strange=
 for f in lib/native/*.c; do
 	name=$(basename "$f" .c)
 	[ "$name" = table ] || strange="$strange$(sed -nE 's/ __attribute__.*//; s/^(static |enum |struct |union |typedef )[^(=;{]*[ *]([A-Za-z_0-9]+)( ?[\[(=;{].*|)$/\2/p; s/^#define ([A-Za-z_0-9]+).*/\1/p' "$f" |
-		grep -viE "^($name(_.*)?|T|FN|WORD)$" | sed "s,^, $name: ,")"
+		grep -viE "^($name(_.*)?|T|FN|WORD)$" | marked " $name: ")"
 done
 report "names at file scope of native functions begin with the file's" "$strange"
 done_testing

@@ -26,7 +26,7 @@ is "$(ran BATCH=2) $(ran BATCH=2)" "import emit  " "another size"
 is "$(ran BATCH=2 HONE_EMIT=--embed) $(ran BATCH=2 HONE_EMIT=--embed)" "emit  " "another option of ge-emit"
 rm net.so
 is "$(ran BATCH=2 HONE_EMIT=--embed)" "emit " "a lost library"
-mkdir broken && printf '#!/bin/sh\nhead -c 100 "$1" >"$2"\nexit 1\n' >broken/cp && chmod +x broken/cp
+mkdir broken && printf '#!/bin/sh\nhead -c 100 "$2" >"$3"\nexit 1\n' >broken/cp && chmod +x broken/cp # cp -- FROM TO
 is "$(PATH=$PWD/broken:$PATH ran BATCH=3) $(ran BATCH=3)" "failed
 import  emit " "a graph that was not written whole is made again"
 is "$(ls net.g*)" "net.g

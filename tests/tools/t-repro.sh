@@ -85,7 +85,7 @@ if [ -d $data ]; then
 		[ -s said2 ] && continue
 		tried=$((tried + 1))
 		try "" "$file" "" >said 2>&1
-		[ $((made + repeated + properties)) -eq 0 ] || { bad=$((bad + 1)) && sed "s|^|# $file: |" said; }
+		[ $((made + repeated + properties)) -eq 0 ] || { bad=$((bad + 1)) && marked "# $file: " <said; }
 	done
 	ok $bad "$tried of ONNX's test models: all of this"
 else

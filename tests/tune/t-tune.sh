@@ -77,7 +77,7 @@ tune-op --runner fake --kb kbold --trials 0 m.g -o older.g --why 2>err
 	tune-op $fake --kb kbold2 m.g -o other.g && kb dump --kb kbold2 | grep -q '^base [^0]'
 ok $? "an older default's ratios are not today's: said, and timed again"
 here=$(kb why --kb kbold "$(sed -n 1p tasks)" | sed -n 's/^target: //p')
-sed "s/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/; s|^target .*|target $here|" one | kb load --quiet --kb kbhere
+sed 's/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/; s/^target .*/target HERE/' one | replaced HERE "$here" | kb load --quiet --kb kbhere
 kb apply --kb kbhere m.g -o other.g 2>err && grep -q 'timed against a default of an older version' err
 ok $? "kb apply says so too"
 
