@@ -110,9 +110,13 @@ static void integer(struct module *m, const struct pass_ctx *c)
 	check_scales(m);
 	apply(m, c, (const struct rule *const[]){rules_qlinear, rules_tiny}, 2);
 	recode(m, DT_I8, DT_U8, false);
-	apply(m, c, (const struct rule *const[]){rules_transposed, rules_island, rules_sink, rules_range, rules_scale}, exact ? 4 : 5);
+	apply(m, c, (const struct rule *const[]){rules_transposed, rules_island, rules_sink, rules_range}, 4);
 	recode(m, DT_U8, DT_I8, true);
-	apply(m, c, (const struct rule *const[]){rules_table}, 1);
+	apply(m, c, (const struct rule *const[]){rules_table}, 1); /* by the scales of the file, so by its bits */
+	if (!exact) {
+		apply(m, c, (const struct rule *const[]){rules_scale}, 1);
+		apply(m, c, (const struct rule *const[]){rules_table}, 1); /* with the products that it put before a QuantizeLinear */
+	}
 	drop_zeros(m, c);
 }
 
