@@ -157,12 +157,23 @@ int unroll_most(struct loop_prog *p)
 	return fit_unroll_most(&m);
 }
 
-/* If operands that do not depend on the vector axis exceed the second-level cache, each panel would load them from beyond it. All
- * panels together fit. Long reductions hide the latency of reading panels; taps of a window find them in the first-level cache. */
+/* Bytes of the result along both axes of the tile. */
+static double result_bytes(struct loop_prog *p, const struct tile *q)
+{
+	const struct loop_buf *b = lbuf(p, lstage(p, q->result ? q->result : q->anchor)->out);
+	double columns = (double)lstage(p, q->anchor)->axis[q->vec_axis].extent;
+
+	return (double)(q->row_steps * q->groups) * columns * (double)dtype_size(b->dtype);
+}
+
+/* If operands that do not depend on the vector axis exceed the second-level cache, each panel would load them from beyond it; if the result
+ * does, each panel would write pieces of lines and pages that have left it. All panels together fit. Long reductions hide the latency of
+ * reading panels; taps of a window find them in the first-level cache. */
 bool rows_first(struct loop_prog *p, const struct tile *q)
 {
 	double l2 = (double)sched_machine(p).l2, still, moves;
 
 	operand_bytes(p, q, &still, &moves);
-	return !is_window(p, q) && reduce_steps(p, q) >= fitted.rows_first_steps && still > l2 && moves <= l2;
+	bool reads = reduce_steps(p, q) >= fitted.rows_first_steps && still > l2, writes = result_bytes(p, q) > l2;
+	return !is_window(p, q) && (reads || writes) && moves <= l2;
 }
