@@ -10,6 +10,26 @@ is "$(rc hone quantize -q "$digits/digits.onnx" --data="$digits/images.npy" -oag
 is "$(rc hone quantize -q "$digits/digits.onnx" --set batch=1 --activations none -o w.onnx) $(ge-dump w.onnx | grep -c ' = QuantizeLinear') $(ls w.onnx)" "0 0 w.onnx" "weights alone need no samples"
 is "$(rc hone quantize "$digits/digits.onnx" --data "$digits/images.npy" --equalize -o e.onnx) $(grep -c int8 out) $(sed -n '/operands have channels/s/ op.*//p' err)" \
 	"0 5 ge-quantize: 1" "--equalize"
+is "$(sed -n 's/^output logits: [0-9.]* dB from float, .* on \([0-9]*\) samples$/\1/p' out)" 100 "the report: how far the output is from float"
+# A channel a thousand times as large as the other, which its reader takes as small: by default made alike, without it is said.
+cat >ruin.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const w1 = f32[2,1,1,1] [1000, 1]
+const w2 = f32[2,2,1,1] [0.001, 1, 0.001, -1]
+graph main {
+  input image: f32[1,1,8,8]
+  a = Conv(image, @w1) "first"
+  b = Relu(a)
+  y = Conv(b, @w2) "second"
+  output y = y
+}
+END
+ge-load ruin.txt | ge-shape | ge-export -o ruin.onnx
+as_read() { awk '$1 == "second" { print ($9 > 30) }' out; }
+is "$(rc hone quantize ruin.onnx --data "$digits/images.npy" -o r.onnx) $(as_read) $(grep -c '1 operands have channels' err) $(wc -l <err)" "0 1 1 1" "channels are made alike where it is exact"
+is "$(rc hone quantize ruin.onnx --data "$digits/images.npy" --no-equalize -o r.onnx) $(as_read) $(grep -c 'second: of its operand b it reads .*--equalize is predicted' err)" \
+	"0 0 1" "--no-equalize: what it does, and what would help"
 is "$(rc hone quantize "$digits/digits.onnx" --data "$digits/images.npy" --metric 'echo 1 #' -o m.onnx) $(sed -n 2p out | grep -c est) $(ge-dump m.onnx | grep -c '^graph')" "0 0 1" "--metric: times of layers are measured"
 printf '#!/bin/sh\nn=$(ge-dump "$1" | grep -c "^const .*i8")\n[ "$n" = 0 ] || : >waits\n[ "$n" = 0 ] || exec sleep 20\necho 1\n' >slow
 chmod +x slow

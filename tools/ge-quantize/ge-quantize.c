@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/facts.h"
 #include "common/option.h"
 #include "common/tool.h"
 #include "graph/pass.h"
@@ -228,6 +229,7 @@ static int write_balanced(const struct tool *t, struct tool_args *a)
 	pass_provenance(m, t->name, a->options);
 	stream_write(w, m);
 	stream_finish(w);
+	facts_number("balanced", n);
 	if (n || balancing.worth == 1)
 		note("%d operands have channels of like ranges now; their statistics are new", n);
 	return EX_GOOD;

@@ -77,8 +77,8 @@ static const struct option_row rows[] = {
 	{"external", 0, "FILE", V_SIMPLIFY, "export", "write weights into FILE beside OUT.onnx (needed above\n2 GB)"},
 
 	{"data", 0, "SAMPLES", V_QUANTIZE, "", "a .npy, a .npz or a directory of them; repeated: all"},
-	{"range", 0, "LO:HI", V_QUANTIZE, "calibrate", "how files of other names are read, as by ge-calibrate"},
-	{"whole", 0, NULL, V_QUANTIZE, "calibrate", "a file is one sample"},
+	{"range", 0, "LO:HI", V_QUANTIZE, "calibrate samples", "how files of other names are read, as by ge-calibrate"},
+	{"whole", 0, NULL, V_QUANTIZE, "calibrate samples", "a file is one sample"},
 	{"", 'o', "OUT.onnx", V_QUANTIZE, "", "where to"},
 	{"metric", 0, "COMMAND", V_QUANTIZE, "quantize", "COMMAND MODEL.onnx prints how good the model is"},
 	{"drop", 0, "D", V_QUANTIZE, "quantize", "how much of that may be lost (0.5)"},
@@ -90,7 +90,9 @@ static const struct option_row rows[] = {
 	{"no-correction", 0, NULL, V_QUANTIZE, "quantize half", "leave biases as they are"},
 	{"only", 0, "WHAT", V_QUANTIZE, "quantize half", "quantise only these layers; repeated"},
 	{"skip", 0, "WHAT", V_QUANTIZE, "quantize half", "leave these layers in float"},
-	{"equalize", 0, NULL, V_QUANTIZE, "balance", "make the ranges of channels alike first"},
+	{"equalize", 0, NULL, V_QUANTIZE, "balance",
+	 "make the ranges of channels alike first, by products that\nmake them; without, where that takes most of the error"},
+	{"no-equalize", 0, NULL, V_QUANTIZE, "", "not by itself"},
 	{"smooth", 0, "A", V_QUANTIZE, "balance", "the same by normalisations; A of it goes into weights"},
 
 	{"", 'o', "FILE.g", V_PASSES, "", "where to; without, standard output"},
