@@ -279,7 +279,7 @@ def sentences(models, names):
     rng = np.random.default_rng(0)
     licences = [open(f, errors="replace").read() for f in sorted(glob.glob("/usr/share/common-licenses/*")) if not os.path.islink(f)]
     known = fed(halves_of_paragraphs(licences, 64, rng)[0])
-    first, second = halves_of_paragraphs(pydoc_data.topics.topics.values(), 600, rng)
+    first, second = halves_of_paragraphs(pydoc_data.topics.topics.values(), 200, rng)
     x = fed(first + second)
 
     def measure(session):
