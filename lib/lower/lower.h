@@ -23,6 +23,9 @@ struct lowered lower_stages(struct module *m, node_id n, const struct target *t,
 bool lower_has(enum opcode op);
 /* Are those operands of node n constant that it has no lowering without, whatever the types are? */
 bool lower_has_constants(struct module *m, const struct node *n);
+/* Is the result of n, along that axis, a part of operand 0, which has *rest elements and any number of others besides? Its stages then need no
+ * other relation of the two sizes. */
+bool lower_part(struct module *m, const struct node *n, int axis, int64_t *rest);
 /* NULL, or why node n by itself has no lowering. The types of its operands and results are static. */
 const char *lower_why_not(struct module *m, node_id n, const struct target *t);
 /* Names of the algorithms that the group offers, ALGO_USUAL first ("direct", "winograd4"); count, at most max. 0: it has no

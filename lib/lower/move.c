@@ -112,10 +112,58 @@ static const char *split(struct lower *L)
 
 static int64_t clamp(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
 
+/* Where a slice of one axis lies: `before` elements, then others if they are on the left, the slice, others if not, `after` elements. */
+struct slice_at {
+	int64_t before, after;
+	bool left;
+};
+
+/* The place of a slice that has elements, whatever the sizes are. end: NULL if it is not constant. False: it depends on them. */
+static bool slice_find(int64_t start, const int64_t *end, int64_t step, struct slice_at *x)
+{
+	bool whole = end && (step > 0 ? *end >= INT32_MAX : *end <= -INT32_MAX); /* as far as there are elements */
+
+	*x = (struct slice_at){0};
+	if (step == 1 && start >= 0) {
+		x->before = start;
+		return true;
+	}
+	x->left = start < 0;
+	if (step == -1 && start == -1)
+		return true;
+	if (step == 1 && end && (*end < 0 || whole)) {
+		x->after = whole ? 0 : -*end;
+		return true;
+	}
+	if (step != -1 || start < 0 || !end || (*end < 0 && !whole))
+		return false;
+	x->before = whole ? 0 : *end + 1;
+	return true;
+}
+
+bool lower_part(struct module *m, const struct node *n, int axis, int64_t *rest)
+{
+	enum { START = 1, END, AXES, STEPS };
+	int64_t v[STEPS + 1][LOOP_RANK_MAX];
+	int count[STEPS + 1] = {0}, a, rank = n->op == OP_Slice ? val(m, n->in[0])->type.rank : 0;
+	struct slice_at x;
+
+	for (uint32_t i = START; i <= STEPS && rank; i++)
+		if (i < n->nin && n->in[i])
+			count[i] = val(m, n->in[i])->kind == VAL_CONST ? tensor_ints(m, val(m, n->in[i])->tensor, v[i], LOOP_RANK_MAX) : -1;
+	for (int i = 0; i < count[START] && count[AXES] >= 0 && count[STEPS] >= 0; i++)
+		if (low_axis(count[AXES] ? v[AXES][i] : i, rank, &a) && a == axis) {
+			bool is = slice_find(v[START][i], count[END] > i ? &v[END][i] : NULL, count[STEPS] ? v[STEPS][i] : 1, &x);
+			*rest = x.before + x.after;
+			return is;
+		}
+	return false;
+}
+
 static const char *slice(struct lower *L)
 {
-	int64_t start[LOOP_RANK_MAX], axes[LOOP_RANK_MAX], step[LOOP_RANK_MAX];
-	int n = low_ints(L, 1, start, LOOP_RANK_MAX), a;
+	int64_t start[LOOP_RANK_MAX], end[LOOP_RANK_MAX], axes[LOOP_RANK_MAX], step[LOOP_RANK_MAX];
+	int n = low_ints(L, 1, start, LOOP_RANK_MAX), ends = low_ints(L, 2, end, LOOP_RANK_MAX), a;
 	poly at[LOOP_RANK_MAX];
 
 	for (int i = 0; i < n; i++) {
@@ -127,10 +175,15 @@ static const char *slice(struct lower *L)
 		return "starts, axes or steps are not constant";
 	stage_id s = begin(L, 0, "slice", at);
 	for (int i = 0; i < n; i++) {
+		struct slice_at x;
 		if (!low_axis(axes[i], low_rank(L, 0), &a))
 			return "axis outside the rank";
-		int64_t dim = L->shape[0][a], from = start[i] < 0 ? start[i] + dim : start[i];
+		int64_t dim = L->shape[0][a], from = start[i] < 0 ? start[i] + dim : start[i], size = L->out_shape[0][a];
 		from = clamp(from, 0, step[i] < 0 ? dim - 1 : dim);
+		if (size > 0 && slice_find(start[i], ends > i ? &end[i] : NULL, step[i], &x)) {
+			from = x.left ? dim - x.after - size : x.before;
+			from += step[i] < 0 ? size - 1 : 0;
+		}
 		at[a] = poly_addc(L->p->P, poly_mulc(L->p->P, at[a], step[i]), from);
 	}
 	stage_body(L->p, s, COMB_NONE, low_read(L, 0, at));

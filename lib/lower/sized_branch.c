@@ -6,8 +6,6 @@
 /* Of one size that are decided. Those beyond stay as they are: then the size is one with a branch, for which there may be no kernel. */
 enum { BRANCHES_MAX = 16 };
 
-static poly with_atom(struct polys *P, poly e, uint32_t id, poly by);
-
 static poly atom_with(struct polys *P, uint32_t x, uint32_t id, poly by)
 {
 	struct poly_atom a = *poly_atom(P, x);
@@ -16,15 +14,14 @@ static poly atom_with(struct polys *P, uint32_t x, uint32_t id, poly by)
 		return by;
 	switch (a.kind) {
 	case POLY_VAR: return poly_of(P, a.var);
-	case POLY_FLOOR: return poly_floordiv(P, with_atom(P, a.a, id, by), a.c);
-	case POLY_MIN: return poly_min(P, with_atom(P, a.a, id, by), with_atom(P, a.b, id, by));
+	case POLY_FLOOR: return poly_floordiv(P, sized_put(P, a.a, id, by), a.c);
+	case POLY_MIN: return poly_min(P, sized_put(P, a.a, id, by), sized_put(P, a.b, id, by));
 	case POLY_MAX: break;
 	}
-	return poly_max(P, with_atom(P, a.a, id, by), with_atom(P, a.b, id, by));
+	return poly_max(P, sized_put(P, a.a, id, by), sized_put(P, a.b, id, by));
 }
 
-/* e with `by` in the place of an atom, inside others too. */
-static poly with_atom(struct polys *P, poly e, uint32_t id, poly by)
+poly sized_put(struct polys *P, poly e, uint32_t id, poly by)
 {
 	poly sum = poly_const(P, 0);
 
@@ -46,10 +43,10 @@ static poly taken(struct polys *P, poly e, uint32_t id)
 	struct poly_atom a = *poly_atom(P, id);
 	int64_t lo, hi;
 
-	poly_range(P, with_atom(P, e, id, a.a), &lo, &hi);
+	poly_range(P, sized_put(P, e, id, a.a), &lo, &hi);
 	if (hi <= 0)
 		return a.b;
-	poly_range(P, with_atom(P, e, id, a.b), &lo, &hi);
+	poly_range(P, sized_put(P, e, id, a.b), &lo, &hi);
 	return hi <= 0 ? a.a : POLY_UNKNOWN;
 }
 
@@ -81,15 +78,14 @@ void sized_settle(struct polys *P, int n, poly *e, int nresult, const dim *resul
 		poly size = result[d], by;
 		uint32_t id;
 		for (int k = 0; k < BRANCHES_MAX && (id = known_branch(P, size, size, &by)); k++) {
-			size = with_atom(P, size, id, by);
+			size = sized_put(P, size, id, by);
 			for (int i = 0; i < n; i++)
-				e[i] = with_atom(P, e[i], id, by);
+				e[i] = sized_put(P, e[i], id, by);
 		}
 	}
 }
 
-/* The outermost branch in e that depends on the symbol; 0: there is none. */
-static uint32_t branch_of(struct polys *P, poly e, poly_var symbol)
+uint32_t sized_branch(struct polys *P, poly e, poly_var symbol)
 {
 	uint32_t found = 0;
 	const uint32_t *atom;
@@ -99,12 +95,19 @@ static uint32_t branch_of(struct polys *P, poly e, poly_var symbol)
 		for (int k = 0; k < n && !found; k++) {
 			struct poly_atom a = *poly_atom(P, atom[k]);
 			if (a.kind == POLY_FLOOR)
-				found = branch_of(P, a.a, symbol);
-			else if (a.kind != POLY_VAR && (poly_uses(P, a.a, symbol) || poly_uses(P, a.b, symbol)))
+				found = sized_branch(P, a.a, symbol);
+			else if (a.kind != POLY_VAR && (!symbol || poly_uses(P, a.a, symbol) || poly_uses(P, a.b, symbol)))
 				found = atom[k];
 		}
 	}
 	return found;
+}
+
+poly sized_branch_size(struct polys *P, uint32_t id)
+{
+	struct poly_atom a = *poly_atom(P, id);
+
+	return a.kind == POLY_MIN ? poly_min(P, a.a, a.b) : poly_max(P, a.a, a.b);
 }
 
 /* Is it a value that the symbol may have, whatever the symbol is? */
@@ -126,18 +129,17 @@ poly sized_stand(struct polys *P, int n, poly *const *e, poly_var symbol)
 	poly one = poly_const(P, 1), branch;
 
 	for (int i = 0; i < n && !id; i++)
-		id = branch_of(P, *e[i], symbol);
+		id = sized_branch(P, *e[i], symbol);
 	if (!id)
 		return POLY_UNKNOWN;
-	branch = poly_atom(P, id)->kind == POLY_MIN ? poly_min(P, poly_atom(P, id)->a, poly_atom(P, id)->b)
-						    : poly_max(P, poly_atom(P, id)->a, poly_atom(P, id)->b);
+	branch = sized_branch_size(P, id);
 	for (int i = 0; i < n; i++)
-		if (poly_uses(P, with_atom(P, *e[i], id, one), symbol))
+		if (poly_uses(P, sized_put(P, *e[i], id, one), symbol))
 			return POLY_UNKNOWN;
 	if (!may_stand(P, branch, symbol))
 		return POLY_UNKNOWN;
 	for (int i = 0; i < n; i++)
-		*e[i] = with_atom(P, *e[i], id, poly_of(P, symbol));
+		*e[i] = sized_put(P, *e[i], id, poly_of(P, symbol));
 	return branch;
 }
 

@@ -9,8 +9,6 @@
  * Sizes that are one quotient of a symbol and nothing else are seen as a variable of their own: only multiples of its divisor are tried. */
 #include "lower/sized_impl.h"
 
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
-
 /* What is found in the sizes of a symbol. */
 struct found {
 	poly_var symbol;
@@ -22,8 +20,8 @@ static void add(struct found *x, int64_t step, int64_t period)
 {
 	enum { PERIOD_MAX = 1 << 12 };
 
-	x->step = gcd(x->step, step);
-	x->period = x->period / gcd(x->period, period) * period;
+	x->step = sized_gcd(x->step, step);
+	x->period = x->period / sized_gcd(x->period, period) * period;
 	x->period = x->period > PERIOD_MAX ? 0 : x->period;
 	if (!x->period)
 		x->period = PERIOD_MAX; /* no grid has so many */
@@ -79,5 +77,5 @@ struct sized_axis sized_axis(struct polys *P, poly_var symbol, size_t n, const i
 		degree = sum > degree ? sum : degree;
 	}
 	int64_t step = x.step ? x.step : 1;
-	return (struct sized_axis){step, x.period / gcd(x.period, step) * (degree + 1)};
+	return (struct sized_axis){step, x.period / sized_gcd(x.period, step) * (degree + 1)};
 }

@@ -104,6 +104,7 @@ struct size_same {
 };
 
 struct sizes {
+	uint32_t nvars;             /* the module's symbols; those that lowering makes (lower/sized.h) have higher numbers */
 	uint8_t *known;             /* symbol -> does a run know it, at this place of the section? */
 	uint8_t **at;               /* section -> the same where it begins, by its calls so far */
 	uint8_t *open;              /* value -> axes whose sizes are not compared with its type */

@@ -14,7 +14,7 @@ static poly_var unknown_of(const struct model *M, poly e, bool *many)
 	poly_var found = 0;
 
 	*many = false;
-	for (poly_var v = 1; v <= poly_nvars(M->m->dims); v++)
+	for (poly_var v = 1; v < M->sizes.nvars; v++)
 		if (M->sizes.known[v] != KNOWN && poly_uses(M->m->dims, e, v)) {
 			*many |= found || M->sizes.known[v] == BARRED;
 			found = v;
@@ -90,9 +90,9 @@ void sizes_begin(struct model *M, const struct section *s)
 {
 	struct sizes *x = &M->sizes;
 	const struct graph *g = graph(M->m, s->graph);
-	size_t nvars = poly_nvars(M->m->dims) + 1;
 
 	if (!x->at) {
+		x->nvars = poly_nvars(M->m->dims) + 1;
 		x->at = xcalloc(M->sections.n, sizeof *x->at);
 		x->open = xcalloc(M->m->values.n, sizeof *x->open);
 	}
@@ -100,7 +100,7 @@ void sizes_begin(struct model *M, const struct section *s)
 	x->known = x->at[s - M->sections.a];
 	x->at[s - M->sections.a] = NULL;
 	if (!x->known)
-		x->known = xcalloc(nvars, 1);
+		x->known = xcalloc(x->nvars, 1);
 	x->waiting.n = 0;
 	for (size_t i = 0; i < g->in.n; i++)
 		wait_for(M, s->graph, g->in.a[i]);
@@ -144,7 +144,7 @@ void sizes_take(struct model *M, uint32_t call)
 void sizes_pass(struct model *M, const struct control *x)
 {
 	struct sizes *s = &M->sizes;
-	size_t nvars = poly_nvars(M->m->dims) + 1;
+	size_t nvars = s->nvars;
 
 	for (uint32_t k = 0; k < x->nbody; k++) {
 		uint8_t **at = &s->at[M->section_of[x->body[k]] - 1];

@@ -4,6 +4,7 @@
  * what the calls have in common, so that in the end its values have types that hold for all of
  * them. What the module said before (declared types) is merged in: inference wins where both know,
  * constants must not contradict. */
+#include <string.h>
 #include "graph/bodies.h"
 #include "graph/check.h"
 #include "graph/pass.h"
@@ -786,6 +787,45 @@ bool infer_would(struct module *m)
 	vec_free(&S.told);
 	state_free(&S);
 	return good;
+}
+
+/* Infers node id anew. Is result k of type was[k], as before? */
+static bool node_fits(struct state *S, node_id id, const struct type *was)
+{
+	const struct node *n = node(S->m, id);
+	bool fits = true;
+
+	for (uint32_t k = 0; k < n->nout; k++)
+		val(S->m, n->out[k])->type.rank = RANK_UNKNOWN;
+	step(S, id);
+	for (uint32_t k = 0; k < n->nout; k++) {
+		const struct type *is = &val(S->m, n->out[k])->type;
+		fits &= !n->out[k] ||
+			(is->rank == was[k].rank && (is->rank <= 0 || !memcmp(is->dims, was[k].dims, (size_t)is->rank * sizeof *is->dims)));
+	}
+	return fits;
+}
+
+bool infer_fits(struct module *m, node_id id)
+{
+	const struct node *n = node(m, id);
+	struct type *was = ARENA_ARRAY(&m->arena, struct type, n->nout + 1);
+	struct state S = {.m = m};
+	struct msg_trap trap, *outer = msg_trap;
+	volatile bool fits = false;
+
+	if (op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL))
+		return false;
+	for (uint32_t k = 0; k < n->nout; k++)
+		was[k] = val(m, n->out[k])->type;
+	if (!setjmp(trap.at)) {
+		msg_trap = &trap;
+		fits = node_fits(&S, id, was);
+	}
+	msg_trap = outer;
+	for (uint32_t k = 0; k < n->nout; k++)
+		val(m, n->out[k])->type = was[k];
+	return fits;
 }
 
 /* Changes only the node and its bodies. */

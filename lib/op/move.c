@@ -350,20 +350,33 @@ static dim slice_clamp(struct infer *I, dim v, dim d, int64_t longest)
 	return POLY_UNKNOWN;
 }
 
+/* How many elements of an axis of extent d lie up to bound v, which a slice takes backwards, and with it; least: at least, if there are any. */
+static dim slice_upto(struct infer *I, int64_t v, dim d, int64_t least, int64_t longest)
+{
+	struct polys *P = rule_polys(I);
+	poly floor = poly_min(P, d, rule_const(I, least));
+
+	if (v >= longest || v == -1)
+		return d;
+	if (v <= -longest)
+		return floor;
+	return v >= 0 ? poly_min(P, rule_const(I, v + 1), d) : poly_max(P, poly_addc(P, d, v + 1), floor);
+}
+
 static dim slice_extent(struct infer *I, dim d, dim start, dim end, int64_t step, int64_t longest)
 {
 	struct polys *P = rule_polys(I);
 	int64_t c, s, e;
+	bool given = poly_is_const(P, start, &s) && poly_is_const(P, end, &e);
 
-	if (poly_is_const(P, d, &c) && poly_is_const(P, start, &s) && poly_is_const(P, end, &e))
+	if (given && poly_is_const(P, d, &c))
 		return rule_const(I, moves_clip(c, &s, e, step));
-	if (step < 0) { /* the whole axis backwards */
-		bool from_end = poly_is_const(P, start, &s) && (s == -1 || s >= longest);
-		return from_end && step == -1 && poly_is_const(P, end, &e) && e < -longest ? d : POLY_UNKNOWN;
-	}
-	start = slice_clamp(I, start, d, longest);
-	end = slice_clamp(I, end, d, longest);
-	return poly_max(P, poly_ceildiv(P, poly_sub(P, end, start), step), rule_const(I, 0));
+	if (step < 0 && (!given || step < -longest))
+		return POLY_UNKNOWN;
+	start = step < 0 ? slice_upto(I, s, d, 1, longest) : slice_clamp(I, start, d, longest);
+	end = step < 0 ? slice_upto(I, e, d, 0, longest) : slice_clamp(I, end, d, longest);
+	poly taken = step < 0 ? poly_sub(P, start, end) : poly_sub(P, end, start);
+	return poly_max(P, poly_ceildiv(P, taken, step < 0 ? -step : step), rule_const(I, 0));
 }
 
 static const char *shape_slice(struct infer *I)

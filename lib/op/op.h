@@ -84,6 +84,9 @@ void infer_module(struct module *m, struct known **known);
 void infer_declared(struct module *m, struct known **known);
 /* Sizes of inputs are 1 or more from now on, where operators refuse a 0. False: nothing is new; else the caller infers again. */
 bool bounds_above_zero(struct module *m);
+/* Are the extents of n's results just those that its rule has for the types that its operands have now? Only constants are known. Nothing
+ * is changed. */
+bool infer_fits(struct module *m, node_id n);
 /* Drops such declared shapes, and changes nothing else. */
 void module_correct(struct module *m);
 /* The check of every module that a tool reads: what module_check promises, and that attributes, operands and declared types are as the

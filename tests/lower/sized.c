@@ -479,7 +479,9 @@ static const struct {
 	{"symbol h 1 inf\nsymbol w 1 inf\n", "const to = i64[4] [1, 3, 32, 32]\n", /* where it reads are other constants for each size */
 	 "  input x: f32[1,3,h,w]\n  y = Resize(x, -, -, @to) {mode=\"linear\" coordinate_transformation_mode=\"half_pixel\"}\n  output y = y\n"},
 	{"symbol n 1 3\n", "", "  input x: f32[n,32]\n  a = Softmax(x) {axis=-1}\n  output a = a\n"}, /* three sizes tell too little */
-	{"symbol n 0 inf\n", "", "  input x: f32[n,8]\n  input y: f32[min(n, 10),8]\n  z = Concat(x, y) {axis=0}\n  output z = z\n"},
+	{"symbol n 1 inf\n",
+	 "const st = i64[1] [-2]\nconst en = i64[1] [-6]\nconst ax = i64[1] [0]\nconst step = i64[1] [-1]\n", /* of one it takes that */
+	 "  input x: f32[n,8]\n  y = Slice(x, @st, @en, @ax, @step)\n  output y = y\n"},
 	{"symbol n 1 15\n", "", "  input x: f32[n,5]\n  input y: f32[floor(n/8),5]\n  z = Concat(x, y) {axis=0}\n  output z = z\n"},
 };
 
