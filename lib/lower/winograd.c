@@ -185,14 +185,25 @@ static ex_id read_tile(const struct winograd *q, buf_id b, int nbefore, const po
 	return ex_read(q->p, b, nbefore + n, at);
 }
 
-/* The input, zero around it: all that whole tiles read. Its memory is in the order of the input. */
+/* Do the channels of a pixel, axis 1, follow each other in memory? */
+static bool channels_last(const struct loop_buf *x)
+{
+	int last = x->layout.n ? x->layout.n - 1 : x->rank - 1;
+
+	while (last > 0 && x->shape[x->layout.n ? x->layout.part[last].axis : last] == 1)
+		last--;
+	return (x->layout.n ? x->layout.part[last].axis : last) == 1;
+}
+
+/* The input, zero around it: all that whole tiles read. Its memory is in the order of the input. Where channels are not last, there is a copy
+ * in any case, which a schedule transposes. */
 static buf_id padded(struct winograd *q, buf_id x, const int64_t *begin)
 {
 	struct loop_prog *p = q->p;
 	const int64_t *in = lbuf(p, x)->shape;
 	int64_t h = q->high * q->m + 2, w = q->wide * q->m + 2;
 
-	if (!begin[0] && !begin[1] && h <= in[2] && w <= in[3])
+	if (!begin[0] && !begin[1] && h <= in[2] && w <= in[3] && channels_last(lbuf(p, x)))
 		return x;
 	stage_id s = stage_new(p, "pad", q->t, SCOPE_SCRATCH, 4, (int64_t[]){in[0], in[1], h, w}, "n c h w");
 	lbuf(p, lstage(p, s)->out)->layout = lbuf(p, x)->layout;

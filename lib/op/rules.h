@@ -33,6 +33,8 @@ const char *demand_check(struct infer *I); /* NULL, or what is not as demanded *
 int demand_shape(struct module *m, const struct node *n, const struct type *t, uint32_t i, dim *dims);
 /* Ranges of symbols without the sizes with which an extent of the main graph would be negative. False: nothing is new. */
 bool bounds_found(struct module *m);
+/* What is known of the results of a node whose operands are, where its rule does not say it (known.c). */
+void known_by_eval(struct infer *I);
 /* Would the rules take the types that inputs have now? Nothing is changed, and nothing said. */
 bool infer_would(struct module *m);
 /* Ranks that no rule knows, as readers demand them (lib/op/ranks.c): they become types of the values. False: there are none. */

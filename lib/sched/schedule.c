@@ -89,9 +89,11 @@ bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step)
 	return poly_linear_in(p->P, buf_offset(p, lex(p, read)->buf, lex(p, read)->index), v, step, &rest);
 }
 
-int contiguous_axis(struct loop_prog *p, stage_id s)
+int contiguous_axis(struct loop_prog *p, stage_id s) { return contiguous_dim(p, lstage(p, s)->out); }
+
+int contiguous_dim(struct loop_prog *p, buf_id buf)
 {
-	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
+	const struct loop_buf *b = lbuf(p, buf);
 	for (int i = (b->layout.n ? b->layout.n : b->rank) - 1; i >= 0; i--) {
 		int axis = b->layout.n ? b->layout.part[i].axis : i;
 		if (b->shape[axis] > 1)

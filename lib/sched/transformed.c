@@ -196,19 +196,20 @@ static void compute_points(struct schedule *r, const struct transformed *q, cons
 	in_registers(r, q->rows, loop_part(r, c, 0));
 }
 
-/* Finds the operand's axis of channels, and whether operand and result have channels last. */
+/* Finds the operand's axis of channels, and whether operand and result have channels last. An operand that is not padded is not transposed
+ * either, so with a result that is, it must have. */
 static bool find_channels(struct loop_prog *p, struct transformed *q)
 {
 	ex_id read = 0;
 	q->across = contiguous_axis(p, q->result) != q->o;
-	if (!q->pad)
-		return !q->across;
 	q->channel = -1;
 	source(p, q->rows, &read);
 	for (int d = 0; d < lex(p, read)->n; d++)
 		if (lex(p, read)->index[d] == stage_axis(p, q->rows, q->taxes + 2))
 			q->channel = d;
-	q->across_in = contiguous_axis(p, q->pad) != q->channel;
+	q->across_in = contiguous_dim(p, lex(p, read)->buf) != q->channel;
+	if (!q->pad && (!q->across || q->channel < 0 || q->across_in))
+		return !q->across;
 	return q->channel >= 0 && (!q->across || (contiguous_axis(p, q->result) == q->w && !lbuf(p, lstage(p, q->result)->out)->layout.n));
 }
 
@@ -268,7 +269,7 @@ bool template_transformed(struct schedule *r)
 		return false;
 	if (!find_channels(p, &q) || lbuf(p, lstage(p, q.product)->out)->dtype != DT_F32)
 		return false;
-	if (q.across_in)
+	if (q.pad && q.across_in)
 		sched_axis_last(r, sym_str(lbuf(p, lstage(p, q.pad)->out)->name), q.pad, q.channel);
 	const char *vector;
 	choose_block(r, &q);
