@@ -214,7 +214,7 @@ void copy_tiles(struct copy *c, nest_id from, nest_id seq, uint32_t team)
 	int64_t f = lnest(p, from)->step, lo, hi;
 	struct sized s = {lnest(p, from)->len};
 	nest_walk(p, nest_body(p, from), find_unrolled, &s);
-	bool exact = s.unrolled && !(s.lanes > 0 && s.lanes < f);
+	bool exact = s.unrolled && !(s.lanes > 0 && s.lanes <= f);
 	poly full = poly_floordiv(P, elems, f), fewer = poly_floordiv(P, poly_addc(P, elems, -1), f);
 	bool whole = !exact && !poly_is_const(P, full, NULL) && poly_is_const(P, fewer, NULL);
 	if (whole)

@@ -26,8 +26,7 @@ static const char *join_lines(struct schedule *r, stage_id s, int o, int w, int6
 	return sched_name(r, "%s*%s", axis_loop(r, s, h, ""), sym_str(t->axis[w].name));
 }
 
-/* Has the axis of a copy other extents at other sizes? */
-static bool axis_varies(struct loop_prog *p, stage_id s, int a)
+bool axis_varies(struct loop_prog *p, stage_id s, int a)
 {
 	ex_id read[READS_MAX];
 	bool yes = lbuf(p, lstage(p, s)->out)->varies >> a & 1;

@@ -61,6 +61,8 @@ int sched_lanes(struct loop_prog *p);             /* floats in a vector */
 
 /* The axis of s along which its result is contiguous in memory; -1: rank 0. */
 int contiguous_axis(struct loop_prog *p, stage_id s);
+/* Is axis a of s of many sizes, in its result or in what it reads? */
+bool axis_varies(struct loop_prog *p, stage_id s, int a);
 /* The dim of a buffer along which it is. */
 int contiguous_dim(struct loop_prog *p, buf_id b);
 /* Iterations of the loop of s along the axis: fewer than its extent if s is computed in parts. */

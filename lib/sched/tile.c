@@ -411,15 +411,32 @@ static bool panel_spills(struct loop_prog *p, const struct tile *q, int64_t step
 	return q->dot && !instr_row(q->dot)->opaque && (q->rows + steps) * q->vectors + q->held >= sched_machine(p).vector_regs;
 }
 
+/* Multiply-adds in the text of a reduction that is unrolled whole, of rows and vectors that both vary: a rest of a tile has a nest for each
+ * number of vectors, and of rows (loop_legalize). */
+static int64_t pieces_text(const struct tile *q, int64_t steps)
+{
+	int64_t rows = 0;
+
+	for (int64_t size = 1; size <= q->rows; size = size < SIZES_APART ? size + 1 : 2 * size)
+		rows += size;
+	return (rows + q->rows) * q->vectors * (q->vectors + 1) / 2 * steps;
+}
+
+/* Are rows and vectors of the tile along axes of many sizes? */
+static bool is_open(struct loop_prog *p, const struct tile *q)
+{
+	return p->usual && q->row_axis >= 0 && axis_varies(p, q->anchor, q->row_axis) && axis_varies(p, q->anchor, q->vec_axis);
+}
+
 /* Fully unrolls small reductions, and some steps of the innermost loop of others. Borders are then known for each step. */
 static void unroll_reduction(struct schedule *r, struct tile *q, const int *red, int nred)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t choice[6], inner = nred ? s->axis[red[nred - 1]].extent / (red[nred - 1] == s->nspatial ? q->group : 1) : 1, steps = 1;
-	int n = 0, most = unroll_most(p);
-	int64_t all = (int64_t)fmin(reduce_steps(p, q), most + 1), unroll_all = q->row_axis < 0 ? most : UNROLL_MAX;
-	bool always = all <= UNROLL_ALWAYS && !panel_spills(p, q, all);
+	int n = 0, most = is_open(p, q) && pieces_text(q, reduce_steps(p, q)) > PIECES_TEXT_MAX ? 0 : unroll_most(p);
+	int64_t all = (int64_t)fmin(reduce_steps(p, q), unroll_most(p) + 1), unroll_all = q->row_axis < 0 ? most : UNROLL_MAX;
+	bool always = most && all <= UNROLL_ALWAYS && !panel_spills(p, q, all);
 	if (always)
 		steps = all;
 	if (q->chunk && red[nred - 1] == s->nspatial)

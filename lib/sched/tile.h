@@ -9,6 +9,8 @@
 #include "sched/template.h"
 
 enum {
+	SIZES_APART = 8,       /* rows of a rest up to which each number has a nest */
+	PIECES_TEXT_MAX = 640, /* multiply-adds in the nests of rests, unrolled: a kernel is compiled in about a second */
 	UNROLL_ALWAYS = 9,     /* steps of a reduction that is always fully unrolled: 3x3 taps; */
 	UNROLL_MAX = 32,       /* and of one that may be */
 	VECTORS_MAX = 8,       /* in a row of a tile */

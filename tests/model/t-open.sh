@@ -369,4 +369,14 @@ run-dev channels.so --set n=2,c=3 -o y.npz && run-ref channels.g --set n=2,c=3 -
 ok $? "it computes the same, c=3" || cat out
 run-dev channels.so --set n=2,c=5 -o y.npz 2>err
 is "$? $(cat err)" '65 run-dev: channels.so: step y: operand 1 has 3 elements for 5 channels' 'c=5 is refused'
+# A product of two open sizes: rests of rows and of vectors are a nest for each pair, which is bounded.
+for d in 4 8; do
+	printf 'hone-text 1\nmodule ir=8 opset=28\nsymbol b 0 inf\nsymbol s 0 inf\ngraph main {\n  input q: f32[b,4,s,%d]\n  input k: f32[b,4,%d,s]\n  y = MatMul(q, k)\n  output y = y\n}\n' $d $d |
+		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o plan.g
+	for t in x86-64 x86-64-v3 x86-64-v4; do
+		ge-emit -q --no-compile --target $t plan.g -o product && [ "$(wc -c <product.c)" -lt 250000 ]
+		ok $? "$d steps on $t: a bounded text" || wc -c product.c
+	done
+done
+
 done_testing
