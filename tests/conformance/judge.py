@@ -39,7 +39,7 @@ def ended(code, said):
 
 def stored(x):
     """As .npz files hold it: what NumPy has no type for as float32, or a byte each."""
-    if x.dtype.kind == "V" or x.dtype.name.startswith(("bfloat", "float8", "float4", "int4", "uint4", "int2", "uint2")):
+    if x.dtype.kind == "V" or x.dtype.name.startswith(("bfloat", "float8", "float6", "float4", "int4", "uint4", "int2", "uint2")):
         small = {"int4": np.int8, "int2": np.int8, "uint4": np.uint8, "uint2": np.uint8}
         return x.astype(small.get(x.dtype.name, np.float32))
     return x
@@ -78,14 +78,28 @@ def result(got, name):
 
 
 def precision(x):
-    return {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float8_e4m3fn": 2.0**-3, "float8_e4m3fnuz": 2.0**-3, "float8_e5m2": 2.0**-2, "float8_e5m2fnuz": 2.0**-2}.get(
-        x.dtype.name, 2.0**-23 if x.dtype == np.float32 else 2.0**-52
-    )
+    return {"bfloat16": 2.0**-7, "float16": 2.0**-10}.get(x.dtype.name, 2.0**-23 if x.dtype == np.float32 else 2.0**-52)
+
+
+# Types of 8 bits and fewer: bits of the mantissa, the least exponent. Nothing is summed in them, so results are the bits that were wanted.
+SMALL = {"float8_e4m3fn": (3, -6), "float8_e4m3fnuz": (3, -7), "float8_e5m2": (2, -14), "float8_e5m2fnuz": (2, -15), "float8_e8m0fnu": (0, -127),
+         "float6_e2m3fn": (3, 0), "float6_e3m2fn": (2, -2), "float4_e2m1fn": (1, 0)}  # fmt: skip
+
+
+def units(got, want, kind):
+    """How many units in the last place of that type, at the larger of both, a result is off; a sign of a zero is as much as can be."""
+    mantissa, least = SMALL[kind]
+    a, b = got.astype(np.float64), want.astype(np.float64)
+    with np.errstate(all="ignore"):
+        exponent = np.maximum(np.floor(np.log2(np.maximum(np.abs(a), np.abs(b)))), least)
+        off = np.abs(a - b) / 2.0 ** (exponent - mantissa)
+    same = ((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
+    return np.where(same, 0, np.where(np.isfinite(off) & (off > 0), off, np.inf))
 
 
 def differs(got, want, case, narrow=False):
-    """None, or why a result is not the one that was wanted: onnx's own tolerance, or two units in the last place of a narrow type and
-    one of the largest element, since onnx's own numbers were summed in the type."""
+    """None, or why a result is not the one that was wanted: onnx's own tolerance, or two units in the last place of a half and one of
+    the largest element, since onnx's own numbers were summed in the type. Types of 8 bits and fewer: none."""
     if isinstance(want, (list, tuple)):
         if not isinstance(got, (list, tuple)) or len(got) != len(want):
             return "a list of %s, not %d" % (len(got) if isinstance(got, (list, tuple)) else "no", len(want))
@@ -95,6 +109,7 @@ def differs(got, want, case, narrow=False):
     if got is None:
         return "none, not a value"
     e = 2.0**-7 if narrow else precision(np.asarray(want))
+    kind = np.asarray(want).dtype.name
     want = stored(np.asarray(want))
     got = np.asarray(got)
     if want.dtype.kind in "OUS":
@@ -103,6 +118,8 @@ def differs(got, want, case, narrow=False):
         return "%s %s, not %s %s" % (got.dtype, got.shape, want.dtype, want.shape)
     if got.dtype.kind not in "fc":
         same = got == want
+    elif kind in SMALL:
+        same = units(got, want, kind) == 0
     else:
         with np.errstate(all="ignore"):
             a, b = (got, want) if got.dtype.kind == "c" else (got.astype(np.float64), want.astype(np.float64))
