@@ -140,8 +140,27 @@ static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id
 	return NULL;
 }
 
-/* Accumulators: under l stage s works on a copy of its result. */
-static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum scope scope, const char *name)
+/* The identity of s is still set in b, outside, by a stage of its own. */
+static void identity_apart(struct loop_prog *p, stage_id s, buf_id b, const char *axes, int n, const nest_id *block)
+{
+	stage_id zero = 0;
+
+	for (int i = 0; i < n; i++) {
+		struct nest *k = lnest(p, block[i]);
+		if (k->phase != BLOCK_INIT)
+			continue;
+		if (!zero) {
+			zero = stage_into(p, arena_printf(&p->arena, "%s.init", sym_str(lstage(p, s)->name)), b, axes);
+			stage_body(p, zero, COMB_NONE, ex_new(p, identity_const(lstage(p, s)->comb, lbuf(p, b)->dtype)));
+		}
+		k = lnest(p, block[i]);
+		k->stage = zero;
+		k->phase = BLOCK_UPDATE;
+	}
+}
+
+/* Accumulators: under l stage s works on a copy of its result. adds: the copy begins with the identity, and is added to the result. */
+static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum scope scope, const char *name, bool adds)
 {
 	buf_id b = lstage(p, s)->out;
 	int n;
@@ -154,6 +173,8 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 		else if (!inside)
 			return whynot(p, "%s is not wholly inside the loop", sym_str(lstage(p, s)->name));
 	}
+	if (adds && (init_inside || lstage(p, s)->comb != COMB_SUM))
+		return whynot(p, "%s is no sum that begins outside the loop", sym_str(lstage(p, s)->name));
 	if (stage_reads(p, s, b))
 		return whynot(p, "%s reads what it wrote in earlier steps", sym_str(lstage(p, s)->name));
 	int m;
@@ -176,26 +197,23 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 	lbuf(p, acc)->layout = shape.layout;
 	nest_id seq = nest_body(p, l);
 	stage_id out = copy_stage(p, acc, b, 0, arena_printf(&p->arena, "%s.store", name), axes);
-	nest_id copy = nest_of_stage(p, out, lo, extent);
+	if (adds)
+		lstage(p, out)->comb = COMB_SUM;
+	nest_id copy = adds ? nest_of_phase(p, out, BLOCK_UPDATE, "", lo, extent) : nest_of_stage(p, out, lo, extent);
 	guard_nest(p, copy, nguard, guard);
 	nest_insert(p, seq, lnest(p, seq)->kid.n, copy);
 	if (init_inside || lstage(p, s)->comb == COMB_NONE) {
 		lstage(p, s)->out = acc;
 		return NULL;
 	}
-	/* the sum so far comes in; the identity is still set in b, outside, by a stage of its own */
+	/* the sum so far comes in */
 	stage_id in = copy_stage(p, b, acc, 0, arena_printf(&p->arena, "%s.load", name), axes);
+	if (adds)
+		stage_body(p, in, COMB_NONE, ex_new(p, identity_const(COMB_SUM, shape.dtype)));
 	copy = nest_of_stage(p, in, lo, extent);
 	guard_nest(p, copy, nguard, guard);
 	nest_insert(p, seq, 0, copy);
-	stage_id zero = stage_into(p, arena_printf(&p->arena, "%s.init", sym_str(lstage(p, s)->name)), b, axes);
-	stage_body(p, zero, COMB_NONE, ex_new(p, identity_const(lstage(p, s)->comb, shape.dtype)));
-	for (int i = 0; i < n; i++)
-		if (lnest(p, block[i])->phase == BLOCK_INIT) {
-			struct nest *k = lnest(p, block[i]);
-			k->stage = zero;
-			k->phase = BLOCK_UPDATE;
-		}
+	identity_apart(p, s, b, axes, n, block);
 	lstage(p, s)->out = acc;
 	return NULL;
 }
@@ -222,10 +240,25 @@ const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, 
 	if (why || (why = nest_fits(p, l, lbuf(p, b)->rank)))
 		return why;
 	if (lstage(p, s)->out == b)
-		return cache_write(p, s, l, scope, name);
+		return cache_write(p, s, l, scope, name, false);
 	if (!stage_reads(p, s, b))
 		return whynot(p, "%s does not touch %s", stage, buf);
 	return cache_read(p, b, s, l, scope, name);
+}
+
+const char *prim_partial(struct loop_prog *p, const char *stage, const char *loop, enum scope scope, const char *name)
+{
+	stage_id s = stage_find(p, stage);
+	nest_id l = loop_find(p, loop);
+
+	if (!s || !l)
+		return whynot(p, "no %s %s", !s ? "stage" : "loop", !s ? stage : loop);
+	if (scope < SCOPE_SCRATCH)
+		return "scope is scratch, stack or register";
+	const char *why = bad_name(p, name);
+	if (why || (why = nest_fits(p, l, lbuf(p, lstage(p, s)->out)->rank)))
+		return why;
+	return cache_write(p, s, l, scope, name, true);
 }
 
 /* A sum of varying length is cut where its last lanes are too many. */

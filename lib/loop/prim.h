@@ -33,6 +33,9 @@ const char *prim_init(struct loop_prog *p, const char *stage, const char *loop);
  * result: accumulators; copied in unless init is inside L, copied out at L's end). New names, rfactor's too, are of letters,
  * digits, _ and ., with a letter or _ in front. */
 const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, const char *loop, enum scope scope, const char *name);
+/* Sums of S under an iteration of L are made in a new buffer called name, from 0 on, and then added to those before: chains are shorter,
+ * and errors smaller. */
+const char *prim_partial(struct loop_prog *p, const char *stage, const char *loop, enum scope scope, const char *name);
 /* Reduce loop L of S becomes a spatial axis of a partial stage called name; S then combines the partial results. */
 const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loop, const char *name);
 const char *prim_layout(struct loop_prog *p, const char *buf, const char *spec);
@@ -62,7 +65,7 @@ const char *loop_missing(struct loop_prog *p, const char *name); /* why it is no
  *   algo winograd4          (only as the first line: the program's stages must be of it)
  *   a b c = sample.split conv.m parts=3 max=30 := 4 9 14
  *   split conv.m b c tail=balance       reorder L L ..    fuse L L     at S L | after S L | root S
- *   inline S    init S L    X = cache B S L register      P = rfactor S L
+ *   inline S    init S L    X = cache B S L register      P = rfactor S L      P = partial S L register
  *   layout B 0/32 1 0%32    scope B register    vector L  unroll L [n] parallel L  partition L auto|POINT..
  *   tensor L INSTRUCTION    outline L           prefetch B L steps
  *   k = sample.choice 1 2 4 8 := 4      tail = sample.choice peel balance := peel

@@ -18,6 +18,7 @@ const char *const prim_name[PRIM_COUNT] = {
 	[PRIM_INLINE] = "inline",
 	[PRIM_INIT] = "init",
 	[PRIM_CACHE] = "cache",
+	[PRIM_PARTIAL] = "partial",
 	[PRIM_RFACTOR] = "rfactor",
 	[PRIM_SCOPE] = "scope",
 	[PRIM_LAYOUT] = "layout",
@@ -254,6 +255,14 @@ static const char *do_cache(struct step *t, struct trace_line *l)
 	return prim_cache(t->p, l->arg[0], l->arg[1], l->arg[2], s, name);
 }
 
+static const char *do_partial(struct step *t, struct trace_line *l)
+{
+	const char *name = l->nres ? l->res[0] : arena_printf(&t->p->arena, "%s.partial", l->arg[0]);
+	enum scope s;
+	const char *why = scope_of(t, l->arg[2], &s);
+	return why ? why : prim_partial(t->p, l->arg[0], l->arg[1], s, name);
+}
+
 static const char *do_rfactor(struct step *t, struct trace_line *l)
 {
 	const char *name = l->nres ? l->res[0] : arena_printf(&t->p->arena, "%s.part", l->arg[0]);
@@ -320,6 +329,7 @@ static const struct {
 	[PRIM_INLINE] = {1, 1, do_inline},
 	[PRIM_INIT] = {2, 2, do_init},
 	[PRIM_CACHE] = {4, 4, do_cache},
+	[PRIM_PARTIAL] = {3, 3, do_partial},
 	[PRIM_RFACTOR] = {2, 2, do_rfactor},
 	[PRIM_SCOPE] = {2, 2, do_scope},
 	[PRIM_LAYOUT] = {2, -1, do_layout},

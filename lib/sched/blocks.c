@@ -101,6 +101,21 @@ static void mark(struct schedule *r, stage_id s, int axis, const char *part)
 	sched_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
 }
 
+/* A long sum is made in levels, each a block of columns in registers. */
+static void mark_levels(struct schedule *r, stage_id s, int axis)
+{
+	int red = lstage(r->p, s)->nspatial;
+	int64_t all = lstage(r->p, s)->axis[red].extent;
+	struct words made = {0};
+
+	sched_levels(r, sym_str(lstage(r->p, s)->name), axis_loop(r, s, red, ""),
+		     (struct long_sum){all, 1, all, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, LEVELS_OPEN}, "register", &made);
+	for (int i = 0; i < made.n; i++) {
+		mark(r, stage_find(r->p, sched_name(r, "%s.load", made.word[i])), axis, "");
+		mark(r, stage_find(r->p, sched_name(r, "%s.store", made.word[i])), axis, "");
+	}
+}
+
 bool template_blocks(struct schedule *r, stage_id result)
 {
 	struct loop_prog *p = r->p;
@@ -135,6 +150,7 @@ bool template_blocks(struct schedule *r, stage_id result)
 			sched_try(r, PRIM_SCOPE, name, "register");
 			sched_try(r, PRIM_INIT, name, loop_part(r, v, 0));
 			sched_try(r, PRIM_REORDER, axis_loop(r, s, lstage(p, s)->nspatial, ""), axis_loop(r, s, axis, ""));
+			mark_levels(r, s, axis);
 			mark(r, s, axis, "init.");
 		}
 		mark(r, s, axis, "");

@@ -3,6 +3,14 @@
  * once for all of them. */
 #include "sched/tile.h"
 
+/* Iterations of a loop of known extent. */
+static bool loop_steps(struct loop_prog *p, const char *loop, int64_t *steps)
+{
+	nest_id n = loop_find(p, loop);
+
+	return n && poly_is_const(p->P, lnest(p, n)->extent, steps);
+}
+
 static double row_bytes(struct loop_prog *p, const struct tile *q) { return 4 * (double)lstage(p, q->anchor)->axis[q->vec_axis].extent; }
 
 bool may_sum_in_memory(struct schedule *r, const struct tile *q)
@@ -70,6 +78,30 @@ static void sample_streams(struct schedule *r, const struct tile *q, int64_t ste
 	sched_sample(r, "streams", choice, n, usual);
 }
 
+/* Sums of a line of columns each, in vectors. */
+static void sum_in_levels(struct schedule *r, const struct tile *q, const char *rows, struct words *made)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+	const char *axis = sym_str(s->axis[q->vec_axis].name),
+		   *outer = s->naxes - s->nspatial > 1 ? axis_loop(r, q->anchor, s->nspatial, "") : rows;
+	int64_t steps = s->axis[s->nspatial].extent, all = 1, terms;
+
+	for (int a = s->nspatial; a < s->naxes; a++)
+		all *= s->axis[a].extent;
+	if (outer == rows && !loop_steps(p, rows, &steps))
+		return;
+	terms = (all + steps - 1) / steps;
+	sched_levels(r, sym_str(s->name), outer, (struct long_sum){steps, terms, all, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, LEVELS_OPEN},
+		     "scratch", made);
+	for (int i = 0; i < made->n; i++)
+		for (int k = 0; k < 2; k++) {
+			const char *loop = sched_name(r, "%s.%s.%s", made->word[i], k ? "store" : "load", axis);
+			if (sched_try(r, PRIM_SPLIT, loop, trace_number(r->lanes), "tail=peel"))
+				sched_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
+		}
+}
+
 bool template_columns(struct schedule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -91,7 +123,9 @@ bool template_columns(struct schedule *r, const struct tile *q)
 	words_add(&order, loop_part(r, rows, 1));
 	words_add(&order, lane);
 	sched_list(r, NULL, PRIM_REORDER, &order);
-	sched_make(r, "acc", PRIM_CACHE, name, name, vectors, "register");
+	struct words made = {0};
+	sum_in_levels(r, q, loop_part(r, rows, 0), &made);
+	sched_make(r, "acc", PRIM_CACHE, made.n ? made.word[made.n - 1] : name, name, vectors, "register");
 	sched_try(r, PRIM_UNROLL, loop_part(r, rows, 1));
 	sched_try(r, PRIM_VECTOR, lane);
 	sched_try(r, PRIM_VECTOR, sched_name(r, "acc.load.%s", axis));

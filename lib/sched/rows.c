@@ -50,6 +50,34 @@ static void mark_wide(struct schedule *r, const char *name, const char *part, co
 	mark_lanes(r, name, all);
 }
 
+/* The lanes of sums that begin, or are added up, on a level of a long sum. */
+static void mark_level(struct schedule *r, const char *loop, bool wide)
+{
+	if (wide && sched_try(r, PRIM_SPLIT, loop, trace_number(r->lanes))) {
+		sched_try(r, PRIM_UNROLL, loop_part(r, loop, 0));
+		loop = loop_part(r, loop, 1);
+	}
+	sched_try(r, PRIM_VECTOR, loop);
+}
+
+/* A long sum of s in lanes, whose last axis has so many steps, goes in levels: the loop is split inside which a chain is not too long. Is that
+ * the loop of steps? */
+static bool sum_in_levels(struct schedule *r, stage_id s, const char *part, const char *step, int64_t steps, struct words *made)
+{
+	const struct stage *t = lstage(r->p, s);
+	struct long_sum sum = {steps, 1, steps, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, 0};
+	const char *loop = step;
+	int a = t->naxes - 1;
+
+	for (int k = t->nspatial; k < a; k++)
+		sum.all *= t->axis[k].extent;
+	for (; a > t->nspatial && sum.terms * sum.steps <= CHAIN_OF_TERMS; sum.steps = t->axis[a].extent) {
+		sum.terms *= sum.steps;
+		loop = sched_name(r, "%s.%s", part, sym_str(t->axis[--a].name));
+	}
+	return sched_levels(r, part, loop, sum, "register", made) != loop && loop == step;
+}
+
 /* How lanes_of is asked: `row` loops over several rows; all rows are of the same elements, which are read once. */
 enum rows_kind { ONE_ROW, MANY_ROWS, SAME_ROWS };
 
@@ -107,12 +135,18 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, enum rows_
 		return;
 	if (!keep_lanes(r, part, step, row))
 		return;
+	struct words made = {0};
+	bool split = sum_in_levels(r, s, part, step, (extent + wide * r->lanes - 1) / (wide * r->lanes), &made);
 	if (wide > 1)
 		mark_wide(r, name, part, all);
 	else
 		mark_lanes(r, name, part);
+	for (int i = 0; i < made.n; i++)
+		for (int k = 0; k < 2; k++)
+			mark_level(r, sched_name(r, "%s.%s.lane", made.word[i], k ? "store" : "load"), wide > 1);
 	if (extent % (wide * r->lanes)) /* only the last step is under masks */
-		sched_try(r, PRIM_PARTITION, step, "auto");
+		for (int i = 0; i <= (split ? made.n : 0); i++)
+			sched_try(r, PRIM_PARTITION, split ? loop_part(r, step, i) : step, "auto");
 }
 
 void template_row_sum(struct schedule *r, stage_id s) { lanes_of(r, s, NULL, ONE_ROW); }

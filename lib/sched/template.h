@@ -52,6 +52,19 @@ bool sched_yes(struct schedule *r, const char *name, bool usual); /* no, yes */
 void sched_settle(struct schedule *r, const char *name, int64_t done);
 void sched_drop(struct schedule *r, const char *name); /* removes the line: there was no choice */
 
+/* A sum: iterations of the loop that is split, terms that an iteration adds to one sum, terms of all its loops. A longer one than `most` is
+ * made of chains of `chain` terms. */
+struct long_sum {
+	int64_t steps, terms, all, chain, most;
+	int open; /* levels where a size that only a run gives decides the length; 0: one chain in each lane */
+};
+/* Chains whose error is at most twice that of pairwise sums; and of products, whose sums are not bound by memory, a few times that. */
+enum { CHAIN_OF_TERMS = 64, CHAIN_OF_PRODUCTS = 128, LONG_OF_PRODUCTS = 1024, LEVELS_OPEN = 2 };
+/* If the sum that stage makes in `loop`, its outermost, is a longer one in f32: splits the loop, so that blocks are summed from 0 on, in
+ * buffers that `made` then has the names of, the innermost last. The innermost part of the loop, or `loop`. */
+const char *sched_levels(struct schedule *r, const char *stage, const char *loop, struct long_sum sum, const char *scope,
+			 struct words *made);
+
 /* ---- the machine ---- */
 
 struct target sched_machine(struct loop_prog *p); /* what the program is made for (target_filled) */

@@ -454,6 +454,8 @@ static void unroll_reduction(struct schedule *r, struct tile *q, const int *red,
 		sched_try(r, PRIM_UNROLL, group_steps(r, q, red[i]));
 	if (steps > 1 && steps < all && steps == inner)
 		sched_try(r, PRIM_UNROLL, group_steps(r, q, red[nred - 1]));
+	else if (steps > 1 && steps < all && q->inner)
+		sched_try(r, PRIM_UNROLL, q->inner, "unroll");
 	else if (steps > 1 && steps < all)
 		sched_try(r, PRIM_UNROLL,
 			  sched_name(r, "%s%s", group_steps(r, q, red[nred - 1]), q->chunk && red[nred - 1] == s->nspatial ? ".1" : ""),
@@ -465,6 +467,8 @@ static bool sums_in_copy(struct schedule *r, struct tile *q)
 {
 	const char *name = sym_str(lstage(r->p, q->anchor)->name);
 	q->sums = buf_find(r->p, "acc") ? sched_name(r, "%s_acc", name) : "acc";
+	if (q->chunk && reduce_steps(r->p, q) > LONG_OF_PRODUCTS && sched_make(r, q->sums, PRIM_PARTIAL, name, q->home, "register"))
+		return true;
 	return sched_make(r, q->sums, PRIM_CACHE, name, name, q->home, "register");
 }
 
@@ -476,6 +480,27 @@ static bool choose_sums(struct schedule *r, struct tile *q)
 	if (q->rows * q->vectors < 2 || !q->function)
 		return false;
 	return sched_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= fitted.function_steps) == 1;
+}
+
+/* Splits a long sum where the loops inside are a chain yet. */
+static void sum_in_levels(struct schedule *r, struct tile *q, const int *red, int nred)
+{
+	const struct stage *s = lstage(r->p, q->anchor);
+	bool products = has_reuse(r->p, q->anchor);
+	struct long_sum sum = {.terms = 1,
+			       .all = (int64_t)reduce_steps(r->p, q),
+			       .chain = products ? CHAIN_OF_PRODUCTS : CHAIN_OF_TERMS,
+			       .most = products ? LONG_OF_PRODUCTS : 2 * CHAIN_OF_TERMS,
+			       .open = products ? 0 : LEVELS_OPEN};
+	int i = nred - 1;
+
+	for (; i > 0 && sum.terms * s->axis[red[i]].extent <= sum.chain; i--)
+		sum.terms *= s->axis[red[i]].extent;
+	bool part = q->chunk && red[i] == s->nspatial;
+	sum.steps = part ? q->chunk : s->axis[red[i]].extent;
+	const char *loop = part ? loop_part(r, group_steps(r, q, red[i]), 1) : group_steps(r, q, red[i]);
+	const char *inner = sched_levels(r, sym_str(s->name), loop, sum, "register", &q->levels);
+	q->inner = i == nred - 1 && inner != loop ? inner : NULL;
 }
 
 /* Places initialization and reduction at the tile, and keeps its sums in registers. */
@@ -508,6 +533,8 @@ static void order_reduction(struct schedule *r, struct tile *q)
 		sums_in_copy(r, q);
 	else if (!q->sums_wait)
 		sched_try(r, PRIM_SCOPE, name, "register");
+	if (!q->dot && nred)
+		sum_in_levels(r, q, red, nred);
 	unroll_reduction(r, q, red, nred);
 }
 
@@ -615,6 +642,10 @@ static void mark_loops(struct schedule *r, const struct tile *q)
 		mark_tile(r, q, load, "");
 	if (store)
 		mark_tile(r, q, store, "");
+	for (int i = 0; i < q->levels.n; i++) {
+		mark_tile(r, q, stage_find(p, sched_name(r, "%s.load", q->levels.word[i])), "");
+		mark_tile(r, q, stage_find(p, sched_name(r, "%s.store", q->levels.word[i])), "");
+	}
 	if (q->after)
 		mark_tile(r, q, q->result, "");
 	if (q->packed)

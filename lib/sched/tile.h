@@ -54,6 +54,8 @@ struct tile {
 	int dot;                   /* row of the instruction that sums products of groups (loop/instr.h); 0: none */
 	int held;                  /* registers that what follows a dot wants beside the sums */
 	int64_t group;             /* steps of the first reduce axis that it takes at once; 1: there is none */
+	struct words levels;       /* buffers of a long sum */
+	const char *inner;         /* the innermost part of the reduction's innermost loop, where it is split for that; NULL: it is not */
 	bool transposed;           /* operands will be contiguous along the vector axis after a transpose; */
 	bool transposed_by_panel;  /* a panel at a time: sched_transpose_panels */
 };

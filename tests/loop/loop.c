@@ -194,8 +194,10 @@ static void random_line(struct loop_prog *p, char *out)
 	else if (kind < 74)
 		sprintf(out, "T%d = cache %s %s %s %s", serial++, any(&bufs), any(&stages), any(&loops),
 			scopes[chance(10) ? 2 : pick(0, 1)]);
-	else if (kind < 78)
+	else if (kind < 76)
 		sprintf(out, "R%d = rfactor %s %s", serial++, any(&stages), any(&loops));
+	else if (kind < 78)
+		sprintf(out, "P%d = partial %s %s %s", serial++, any(&stages), any(&loops), scopes[chance(10) ? 2 : pick(0, 1)]);
 	else if (kind < 82) {
 		random_layout(p, b, spec);
 		sprintf(out, "layout %s%s", sym_str(lbuf(p, b)->name), spec);

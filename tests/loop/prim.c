@@ -124,6 +124,10 @@ static void names(void)
 	refuses(floats, "", ".a = cache a mm root scratch", ".a is no name");
 	refuses(floats, "", "a-b = cache y mm mm.m register", "a-b is no name");
 	refuses(floats, "split mm.k 4", "P+ = rfactor mm mm.k.1", "P+ is no name");
+	refuses(floats, "split mm.k 4", "P+ = partial mm mm.k.1 scratch", "P+ is no name");
+	refuses(floats, "", "P = partial mm mm.q scratch", "no loop mm.q");
+	refuses(floats, "init mm mm.m", "P = partial mm mm.m scratch", "mm is no sum that begins outside the loop");
+	refuses(copies, "", "P = partial t t.m scratch", "t is no sum that begins outside the loop");
 	refuses(floats, "_a.b2 = cache a mm root scratch", "_a.b2 = cache b mm root scratch", "there is a _a.b2 already");
 }
 
