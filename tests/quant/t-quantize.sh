@@ -130,7 +130,7 @@ graph main {
   output h = h
 }
 END
-sed "s/SQUARE/$(awk 'BEGIN { for (i = 0; i < 64; i++) printf "%s%.2f", i ? ", " : "", (i * 37) % 64 / 64 - 0.4 }')/" sums.txt | ge-load | ge-shape -o sums.g
+awk '/SQUARE/ { for (i = 0; i < 64; i++) all = all (i ? ", " : "") sprintf("%.2f", (i * 37) % 64 / 64 - 0.4); sub("SQUARE", all) } { print }' sums.txt | ge-load | ge-shape -o sums.g
 ge-calibrate sums.g images.npy -o sums.stats
 is "$(rc ge-quantize -s sums.stats -o x.g sums.g) $(awk '$2 == "int8" { print $1 }' out | tr '\n' ' ')" "0 c d f residual l p q r " "additions that bytes save nothing for stay in float"
 
