@@ -64,7 +64,7 @@ NATIVES := $(filter-out lib/native/table.c,$(wildcard lib/native/*.c))
 NATIVETEXTS := $(NATIVES:%=build/gen/%.inc)
 build/gen/lib/native/table.inc: $(NATIVES) lib/native
 	@mkdir -p $(@D)
-	@awk '/^NATIVE const char \*native_[A-Za-z0-9]+\(/ { file = FILENAME; gsub(/.*\/|\.c$$/, "", file); sub(/.*native_/, ""); sub(/\(.*/, ""); print "ROW(" $$0 ", \"" file "\")" }' \
+	@awk '/^NATIVE const char \*native_[A-Za-z0-9]+\(/ { file = FILENAME; gsub(/.*\/|\.c$$/, "", file); sub(/^NATIVE const char \*native_/, ""); sub(/\(.*/, ""); print "ROW(" $$0 ", \"" file "\")" }' \
 		$(NATIVES) > $@
 build/lib/native/table.o: build/gen/lib/native/table.inc
 build/gen/lib/native/files.inc: $(NATIVETEXTS) lib/native

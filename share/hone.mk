@@ -20,16 +20,18 @@
 
 HONE       ?= hone
 HONE_BLOBS ?= build/blobs
-export HONE_BLOBS HONE_SET HONE_SHAPE HONE_TARGET HONE_PASSES HONE_EMIT HONE_TUNE
+export HONE_BLOBS HONE_SET HONE_SHAPE HONE_PASSES HONE_EMIT HONE_TUNE
 
 # Names reach a recipe's shell as variables, never as its text: whatever is in them stays data.
 export hone_file = $@
 export hone_of   = $<
 export hone_stem = $*
+export hone_for  = $(HONE_TARGET)
+unexport HONE_TARGET # in the environment it would say what this machine passes for
 
 # The options that sizes and target are, as "$@" of the shell.
 hone_options = set -f; set --; for w in $$HONE_SET; do set -- "$$@" --set "$$w"; done; \
-	for w in $$HONE_SHAPE; do set -- "$$@" --shape "$$w"; done; [ -z "$$HONE_TARGET" ] || set -- "$$@" --target "$$HONE_TARGET"
+	for w in $$HONE_SHAPE; do set -- "$$@" --shape "$$w"; done; [ -z "$$hone_for" ] || set -- "$$@" --target "$$hone_for"
 
 # What a file was made with, rewritten only when it differs: the options and these words.
 hone_args = $(hone_options); args=$$($(HONE) --version; printf ' %s' "$$@" $(1)); printf '%s\n' "$$args" | cmp -s -- - "$$hone_file" || \
@@ -56,7 +58,7 @@ hone_args = $(hone_options); args=$$($(HONE) --version; printf ' %s' "$$@" $(1))
 
 %.so %.a %.h %.c %.weights: %.g %.so.args
 	$(hone_options); $(HONE) passes --from plan "$$@" $(HONE_PASSES) -- "$$hone_of" | \
-	$(HONE) ge-emit $${HONE_TARGET:+"--target=$$HONE_TARGET"} $(HONE_EMIT) -o "$$hone_stem"
+	$(HONE) ge-emit $${hone_for:+"--target=$$hone_for"} $(HONE_EMIT) -o "$$hone_stem"
 
 .PHONY: hone-force
 .PRECIOUS: %.g %.tuned.g %.passed %.g.args %.tuned.g.args %.so.args

@@ -31,6 +31,7 @@ is "$(PATH=$PWD/broken:$PATH ran BATCH=3) $(ran BATCH=3)" "failed
 import  emit " "a graph that was not written whole is made again"
 is "$(ls net.g*)" "net.g
 net.g.args" "and nothing is left of it"
+is "$(ran HONE_TARGET=x86-64-v4) $(grep -c 'passes for' log)" "import emit  0" "made for another machine"
 is "$(ran other.so)" "failed" "no such model"
 echo '<html>' >page.onnx
 is "$(ran page.so) $(ls page.*)" "failed
