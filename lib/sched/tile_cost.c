@@ -157,13 +157,14 @@ int unroll_most(struct loop_prog *p)
 	return fit_unroll_most(&m);
 }
 
-/* Bytes of the result along both axes of the tile. */
-static double result_bytes(struct loop_prog *p, const struct tile *q)
+/* Does the result along both axes of the tile exceed the second-level cache, and do all panels of those columns fit? */
+static bool result_leaves(struct loop_prog *p, const struct tile *q)
 {
 	const struct loop_buf *b = lbuf(p, lstage(p, q->result ? q->result : q->anchor)->out);
-	double columns = (double)lstage(p, q->anchor)->axis[q->vec_axis].extent;
+	double l2 = (double)sched_machine(p).l2, columns = (double)lstage(p, q->anchor)->axis[q->vec_axis].extent;
+	double bytes = (double)(q->row_steps * q->groups) * columns * (double)dtype_size(b->dtype);
 
-	return (double)(q->row_steps * q->groups) * columns * (double)dtype_size(b->dtype);
+	return bytes > l2 && columns * panel_bytes(p, q, 1, 1) <= l2;
 }
 
 /* If operands that do not depend on the vector axis exceed the second-level cache, each panel would load them from beyond it; if the result
@@ -174,6 +175,6 @@ bool rows_first(struct loop_prog *p, const struct tile *q)
 	double l2 = (double)sched_machine(p).l2, still, moves;
 
 	operand_bytes(p, q, &still, &moves);
-	bool reads = reduce_steps(p, q) >= fitted.rows_first_steps && still > l2, writes = result_bytes(p, q) > l2;
-	return !is_window(p, q) && (reads || writes) && moves <= l2;
+	bool read = reduce_steps(p, q) >= fitted.rows_first_steps && still > l2 && moves <= l2;
+	return !is_window(p, q) && (read || result_leaves(p, q));
 }
