@@ -1,16 +1,6 @@
-/* GridSample: of each point the pixels that it lies between and their weights once, then all channels. Places are computed in double,
- * where those of f32 grids are exact. */
-#include "native/native.h"
-
-enum { GRID_AXES = 8, GRID_TAPS = 4 };
-enum grid_padding { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
-
-struct grid {
-	int axes, taps; /* spatial axes; pixels that count along each */
-	bool corners;
-	enum grid_padding padding;
-	int64_t dims[GRID_AXES], step[GRID_AXES]; /* of the image */
-};
+/* GridSample: of each point the pixels that it lies between and their weights once, then all channels; of images of f32 in blocks of
+ * points (grid_block.h). Places are computed in double, where those of f32 grids are exact. */
+#include "native/grid_block.h"
 
 /* Pixels of one point: as many as lie in the image. */
 struct grid_point {
@@ -28,7 +18,7 @@ static double grid_reflect(double x, double least, double most)
 	rest = range > 0 ? over - n * range : 0;
 	if (!(rest >= 0 && rest <= range)) /* no number, or too large for its digits */
 		rest = 0;
-	return (x < least) == (fmod(n, 2) == 0) ? least + rest : most - rest;
+	return (x < least) == (n == 2 * floor(n / 2)) ? least + rest : most - rest;
 }
 
 static double grid_clamp(double x, double least, double most) { return x > most ? most : x > least ? x : least; }
@@ -158,12 +148,68 @@ static void grid_pick(size_t size, const struct grid_point *p, const char *x, ch
 			memset(y + (size_t)(c * ysize) * size, 0, size);
 }
 
+/* Points first .. first + count - 1 of an image, one by one; y: of its first channel, ysize of each. */
+static void grid_slow(const struct grid *g, const struct native *n, int64_t image, int64_t first, int64_t count, struct grid_point *p,
+		      char *y)
+{
+	const struct native_tensor *x = &n->in[0], *at = &n->in[1];
+	int64_t xsize = native_count_of(g->axes, x->dims + 2), ysize = native_count_of(g->axes, at->dims + 1);
+	size_t size = native_size(x->type);
+	const char *from = (const char *)x->data + (size_t)(image * x->dims[1] * xsize) * size;
+	double place[GRID_AXES];
+
+	for (int64_t i = first; i < first + count; i++) {
+		native_load(at->type, at->data, (image * ysize + i) * g->axes, g->axes, place);
+		p->n = 0;
+		if (xsize)
+			grid_point(g, place, p);
+		if (g->taps == 1)
+			grid_pick(size, p, from, y + (size_t)i * size, x->dims[1], xsize, ysize);
+		else
+			grid_mix(x->type, p, from, y + (size_t)i * size, x->dims[1], xsize, ysize);
+	}
+}
+
+/* The same for an f32 image that has pixels, in blocks. A block whose result is not finite is done again: there a weight of 0 is not the
+ * same as a pixel that is not in the image. */
+static void grid_fast(const struct grid *g, const struct native *n, int64_t image, struct grid_block *b, struct grid_point *p, float *y)
+{
+	const struct native_tensor *x = &n->in[0], *at = &n->in[1];
+	int64_t xsize = native_count_of(g->axes, x->dims + 2), ysize = native_count_of(g->axes, at->dims + 1);
+	const float *from = (const float *)x->data + image * x->dims[1] * xsize;
+
+	for (int64_t i = 0; i < ysize; i += GRID_BLOCK) {
+		int64_t count = ysize - i < GRID_BLOCK ? ysize - i : GRID_BLOCK;
+		bool finite = true;
+		memset(b->place + count * g->axes, 0, GRID_LANES * (size_t)g->axes * sizeof *b->place);
+		native_load(at->type, at->data, (image * ysize + i) * g->axes, count * g->axes, b->place);
+		(b->square ? grid_square_points : grid_block_points)(g, b, count);
+		for (int64_t c = 0; c < x->dims[1]; c++)
+			finite &= grid_block_mix(b, from + c * xsize, y + c * ysize + i, count);
+		if (!finite)
+			grid_slow(g, n, image, i, count, p, (char *)y);
+	}
+}
+
+static bool grid_block_room(struct native *n, const struct grid *g, int taps, struct grid_block *b)
+{
+	bool square = g->axes == 2 && g->taps == 2 && g->dims[1] > 1;
+
+	b->taps = taps;
+	if (square && !(b->square = n->scratch(n, GRID_BLOCK * sizeof *b->square)))
+		return false;
+	b->place = n->scratch(n, GRID_ROW * (size_t)g->axes * sizeof *b->place);
+	b->off = n->scratch(n, (size_t)taps * sizeof *b->off);
+	b->weight = n->scratch(n, (size_t)taps * sizeof *b->weight);
+	return b->place && b->off && b->weight;
+}
+
 NATIVE const char *native_GridSample(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0], *at = &n->in[1];
-	int64_t dims[NATIVE_RANK_MAX], most = 1, xsize, ysize, channels;
+	int64_t dims[NATIVE_RANK_MAX], most = 1, of_image;
 	size_t size = native_size(x->type);
-	double place[GRID_AXES];
+	struct grid_block block = {0};
 	struct grid_point p;
 	struct grid g = {0};
 	const char *why = grid_read(n, &g);
@@ -182,21 +228,14 @@ NATIVE const char *native_GridSample(struct native *n)
 	y = n->room(n, 0, x->type, x->rank, dims);
 	if (!p.off || !p.weight || !y)
 		return native_no_room(n);
-	channels = x->dims[1];
-	xsize = native_count_of(g.axes, x->dims + 2);
-	ysize = native_count_of(g.axes, dims + 2);
-	for (int64_t i = 0; i < x->dims[0] * ysize && channels; i++) {
-		int64_t image = i / ysize;
-		const char *from = (const char *)x->data + (size_t)(image * channels * xsize) * size;
-		char *to = y + (size_t)(image * channels * ysize + i % ysize) * size;
-		native_load(at->type, at->data, i * g.axes, g.axes, place);
-		p.n = 0;
-		if (xsize)
-			grid_point(&g, place, &p);
-		if (g.taps == 1)
-			grid_pick(size, &p, from, to, channels, xsize, ysize);
+	bool fast = x->type == NATIVE_F32 && most <= GRID_BLOCK_TAPS && native_count_of(g.axes, x->dims + 2);
+	if (fast && !grid_block_room(n, &g, (int)most, &block))
+		return native_no_room(n);
+	of_image = native_count_of(g.axes + 1, dims + 1);
+	for (int64_t i = 0; i < x->dims[0] && x->dims[1]; i++)
+		if (fast)
+			grid_fast(&g, n, i, &block, &p, (float *)y + i * of_image);
 		else
-			grid_mix(x->type, &p, from, to, channels, xsize, ysize);
-	}
+			grid_slow(&g, n, i, 0, native_count_of(g.axes, dims + 2), &p, y + (size_t)(i * of_image) * size);
 	return NULL;
 }

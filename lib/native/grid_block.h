@@ -1,0 +1,238 @@
+/* GridSample of f32 images: the pixels and weights of a block of points, in vectors, then each channel (grid.c). */
+#ifndef HONE_NATIVE_GRID_BLOCK_H
+#define HONE_NATIVE_GRID_BLOCK_H
+#include "native/native.h"
+
+enum { GRID_AXES = 8, GRID_TAPS = 4, GRID_BLOCK = 512, GRID_ROW = GRID_BLOCK + 24, GRID_BLOCK_TAPS = 64 };
+enum grid_padding { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
+
+struct grid {
+	int axes, taps; /* spatial axes; pixels that count along each */
+	bool corners;
+	enum grid_padding padding;
+	int64_t dims[GRID_AXES], step[GRID_AXES]; /* of the image */
+};
+
+/* Of GRID_BLOCK points, tap by tap: the pixel and its weight, which is 0 where the point has no such pixel. So many that a channel that
+ * fits into the first cache is read from there. Rows are longer, or all would lie in the same sets of it. */
+struct grid_block {
+	int taps;
+	double *place; /* of each point, innermost axis first */
+	int64_t (*off)[GRID_ROW];
+	float (*weight)[GRID_ROW];
+	float (*square)[4]; /* of two axes, linear: the weights of a point; off has its two rows, of each two pixels side by side */
+};
+
+#pragma GCC diagnostic ignored "-Wpsabi" /* the functions that pass vectors are of this file alone */
+#define GRID_INLINE static inline __attribute__((always_inline))
+enum { GRID_LANES = 4 };
+typedef double grid_vd __attribute__((vector_size(8 * GRID_LANES), aligned(8)));
+typedef int64_t grid_vl __attribute__((vector_size(8 * GRID_LANES), aligned(8)));
+typedef double grid_2d __attribute__((vector_size(16)));
+typedef float grid_vf __attribute__((vector_size(4 * GRID_LANES), aligned(4)));
+
+GRID_INLINE grid_vd grid_all(double x) { return (grid_vd){x, x, x, x}; }
+GRID_INLINE grid_vd grid_if(grid_vl c, grid_vd a, grid_vd b) { return (grid_vd)(((grid_vl)a & c) | ((grid_vl)b & ~c)); }
+
+/* To the nearest, ties to even, up to 2^51; numbers beyond lie in no image. */
+GRID_INLINE grid_vd grid_rint(grid_vd x) { return (x + 0x1.8p52) - 0x1.8p52; }
+
+GRID_INLINE grid_vl grid_whole(grid_vd x) { return (grid_vl)(x + 0x1.8p52) - 0x4338000000000000; }
+
+GRID_INLINE grid_vd grid_floor(grid_vd x)
+{
+	grid_vd r = grid_rint(x);
+
+	return r - grid_if(r > x, grid_all(1), grid_all(0));
+}
+
+/* NaN becomes the lower one. */
+GRID_INLINE grid_vd grid_between(grid_vd x, double least, double most)
+{
+	x = grid_if(x > least, x, grid_all(least));
+	return grid_if(x > most, grid_all(most), x);
+}
+
+/* As grid_reflect (grid.c) has it. */
+GRID_INLINE grid_vd grid_reflected(grid_vd x, double least, double most)
+{
+	double range = most - least;
+	grid_vl before = x < least;
+	grid_vd over = grid_if(before, least - x, x - most), n = range > 0 ? grid_floor(over / range) : grid_all(0),
+		rest = over - n * range;
+	grid_vl even = n == 2 * grid_floor(n * 0.5);
+
+	rest = range > 0 ? grid_if((rest >= 0) & (rest <= range), rest, grid_all(0)) : grid_all(0);
+	return grid_if((x >= least) & (x <= most), x, grid_if(~(before ^ even), least + rest, most - rest));
+}
+
+GRID_INLINE void grid_cubic_weights(grid_vd x, grid_vd *w)
+{
+	const double a = -0.75;
+	grid_vd y = 1 - x;
+
+	w[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
+	w[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
+	w[2] = ((a + 2) * y - (a + 3)) * y * y + 1;
+	w[3] = ((a * (y + 1) - 5 * a) * (y + 1) + 8 * a) * (y + 1) - 4 * a;
+}
+
+/* Pixels, as numbers of double, and weights along axis a, of points at *place. */
+static void grid_block_axis(const struct grid *g, int a, const grid_vd *place, grid_vd *pixel, grid_vd *weight)
+{
+	double half = g->corners ? 0 : 0.5, n = (double)g->dims[a], least = -half, most = n - 1 + half;
+	grid_vd at = *place, x = g->corners ? (at + 1) * 0.5 * (n - 1) : ((at + 1) * n - 1) * 0.5, first;
+
+	if (g->taps == 1)
+		x = grid_rint(x);
+	if (g->padding == GRID_BORDER)
+		x = grid_if((x >= least) & (x <= most), x, grid_between(x, 0, n - 1));
+	if (g->padding == GRID_REFLECTION)
+		x = grid_reflected(x, least, most);
+	first = grid_floor(x);
+	weight[0] = grid_all(1);
+	if (g->taps == 2) {
+		weight[0] = 1 - (x - first);
+		weight[1] = x - first;
+	} else if (g->taps == GRID_TAPS) {
+		grid_cubic_weights(x - first, weight);
+		first -= 1;
+	}
+	for (int i = 0; i < g->taps; i++) {
+		grid_vd p = first + (double)i;
+		if (g->padding == GRID_ZEROS)
+			weight[i] = (grid_vd)((grid_vl)weight[i] & (p >= 0) & (p < n));
+		pixel[i] = grid_between(g->padding == GRID_REFLECTION ? grid_reflected(p, least, most) : p, 0, n - 1);
+	}
+}
+
+/* The pixels and weights of count points at b->place, and of some after them up to a whole vector. */
+static void grid_block_points(const struct grid *g, struct grid_block *b, int64_t count)
+{
+	for (int64_t v = 0; v < count; v += GRID_LANES) {
+		grid_vd off[GRID_BLOCK_TAPS], weight[GRID_BLOCK_TAPS], pixel[GRID_TAPS], w[GRID_TAPS], at;
+		int held = 1;
+		off[0] = grid_all(0);
+		weight[0] = grid_all(1);
+		for (int a = g->axes - 1; a >= 0; a--, held *= g->taps) {
+			for (int i = 0; i < GRID_LANES; i++)
+				at[i] = b->place[(v + i) * g->axes + g->axes - 1 - a];
+			grid_block_axis(g, a, &at, pixel, w);
+			for (int i = g->taps - 1; i >= 0; i--) /* the first tap last: it takes the place of what it is made of */
+				for (int j = 0; j < held; j++) {
+					off[i * held + j] = off[j] + pixel[i] * (double)g->step[a];
+					weight[i * held + j] = weight[j] * w[i];
+				}
+		}
+		for (int k = 0; k < b->taps; k++) {
+			*(grid_vl *)&b->off[k][v] = grid_whole(off[k]);
+			*(grid_vf *)&b->weight[k][v] = __builtin_convertvector(weight[k], grid_vf);
+		}
+	}
+}
+
+/* The same of an image of two axes, linear, with two columns and more. */
+static void grid_square_points(const struct grid *g, struct grid_block *b, int64_t count)
+{
+	for (int64_t v = 0; v < count; v += GRID_LANES) {
+		grid_vd x, y, column[GRID_TAPS], row[GRID_TAPS], wx[GRID_TAPS], wy[GRID_TAPS];
+		for (int i = 0; i < GRID_LANES; i++) {
+			x[i] = b->place[2 * (v + i)];
+			y[i] = b->place[2 * (v + i) + 1];
+		}
+		grid_block_axis(g, 1, &x, column, wx);
+		grid_block_axis(g, 0, &y, row, wy);
+		grid_vd first = grid_if(column[0] < column[1], column[0], column[1]), last = grid_all((double)g->dims[1] - 2);
+		first = grid_if(first < last, first, last);
+		grid_vl a = column[0] == first, c = column[1] == first;
+		grid_vd left = (grid_vd)((grid_vl)wx[0] & a) + (grid_vd)((grid_vl)wx[1] & c),
+			right = (grid_vd)((grid_vl)wx[0] & ~a) + (grid_vd)((grid_vl)wx[1] & ~c);
+		*(grid_vl *)&b->off[0][v] = grid_whole(first + row[0] * (double)g->step[0]);
+		*(grid_vl *)&b->off[1][v] = grid_whole(first + row[1] * (double)g->step[0]);
+		grid_vf w[4] = {__builtin_convertvector(wy[0] * left, grid_vf), __builtin_convertvector(wy[0] * right, grid_vf),
+				__builtin_convertvector(wy[1] * left, grid_vf), __builtin_convertvector(wy[1] * right, grid_vf)};
+		for (int i = 0; i < GRID_LANES; i++) {
+			float *to = b->square[v + i];
+			to[0] = w[0][i];
+			to[1] = w[1][i];
+			to[2] = w[2][i];
+			to[3] = w[3][i];
+		}
+	}
+}
+
+/* The four products of a point. */
+GRID_INLINE grid_vf grid_square(const float *x, const float *below, const float *w)
+{
+	double above, under;
+
+	memcpy(&above, x, sizeof above);
+	memcpy(&under, below, sizeof under);
+	return (grid_vf)(grid_2d){above, under} * *(const grid_vf *)w;
+}
+
+static void grid_square_mix(const struct grid_block *b, const float *x, float *y, int64_t count)
+{
+	const int64_t *o = b->off[0], *u = b->off[1];
+	const float(*w)[4] = b->square;
+	int64_t i = 0;
+
+	for (; i + 4 <= count; i += 4) {
+		grid_vf p = grid_square(x + o[i], x + u[i], w[i]), q = grid_square(x + o[i + 1], x + u[i + 1], w[i + 1]);
+		grid_vf r = grid_square(x + o[i + 2], x + u[i + 2], w[i + 2]), s = grid_square(x + o[i + 3], x + u[i + 3], w[i + 3]);
+		p = __builtin_shufflevector(p, q, 0, 4, 1, 5) + __builtin_shufflevector(p, q, 2, 6, 3, 7);
+		r = __builtin_shufflevector(r, s, 0, 4, 1, 5) + __builtin_shufflevector(r, s, 2, 6, 3, 7);
+		*(grid_vf *)(y + i) = __builtin_shufflevector(p, r, 0, 1, 4, 5) + __builtin_shufflevector(p, r, 2, 3, 6, 7);
+	}
+	for (; i < count; i++)
+		y[i] = (x[o[i]] * w[i][0] + x[u[i]] * w[i][2]) + (x[o[i] + 1] * w[i][1] + x[u[i] + 1] * w[i][3]);
+}
+
+/* Is each of n numbers finite? */
+static bool grid_finite(const float *y, int64_t n)
+{
+	grid_vf all = {0};
+	float rest = 0;
+	int64_t i = 0;
+
+	for (; i + GRID_LANES <= n; i += GRID_LANES)
+		all += *(const grid_vf *)(y + i) * 0;
+	for (; i < n; i++)
+		rest += y[i] * 0;
+	for (int k = 0; k < GRID_LANES; k++)
+		rest += all[k];
+	return rest == 0;
+}
+
+/* One channel of count points. False: a sum is not finite. */
+static bool grid_block_mix(const struct grid_block *b, const float *x, float *y, int64_t count)
+{
+	const int64_t(*o)[GRID_ROW] = b->off;
+	const float(*w)[GRID_ROW] = b->weight;
+
+	if (b->square) {
+		grid_square_mix(b, x, y, count);
+		return grid_finite(y, count);
+	}
+	if (b->taps == 1) {
+		for (int64_t i = 0; i < count; i++)
+			((uint32_t *)y)[i] = ((const uint32_t *)x)[o[0][i]] & -(uint32_t)(w[0][i] != 0);
+		return true;
+	}
+	for (int64_t i = 0; i < count && b->taps == 2; i++)
+		y[i] = w[0][i] * x[o[0][i]] + w[1][i] * x[o[1][i]];
+	for (int64_t i = 0; i < count && b->taps == 4; i++)
+		y[i] = (w[0][i] * x[o[0][i]] + w[1][i] * x[o[1][i]]) + (w[2][i] * x[o[2][i]] + w[3][i] * x[o[3][i]]);
+	for (int64_t i = 0; i < count && b->taps > 4; i++) {
+		const int64_t *at = &o[0][i];
+		const float *by = &w[0][i];
+		float sum = 0, other = 0;
+		for (int k = 0; k < b->taps; k += 4, at += 4 * GRID_ROW, by += 4 * GRID_ROW) {
+			sum += by[0] * x[at[0]] + by[GRID_ROW] * x[at[GRID_ROW]];
+			other += by[2 * GRID_ROW] * x[at[2 * GRID_ROW]] + by[3 * GRID_ROW] * x[at[3 * GRID_ROW]];
+		}
+		y[i] = sum + other;
+	}
+	return grid_finite(y, count);
+}
+#endif
