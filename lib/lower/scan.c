@@ -33,6 +33,8 @@ static const char *cumulate(struct lower *L, const char *name, enum math_fn f, d
 		return "the axis is not constant";
 	if (!low_axis(at, rank, &axis))
 		return low_why(L, "axis %lld outside rank %d", (long long)at, rank);
+	if (axis == rank - 1 && dtype_is_float(low_dtype(L, 0)))
+		return "each sum of a row waits for the one before it";
 	last = L->shape[0][axis] - 1;
 	bool rounds = low_wide_type(low_dtype(L, 0)) != low_dtype(L, 0);
 	stage_id s = reverse || rounds ? low_sums(L, 0, name) : low_result(L, 0, name);

@@ -177,16 +177,29 @@ static const char *swish(struct rewrite *rw, node_id n)
 }
 
 /* x * tanh(softplus(x)); Misra 2019. */
+/* Is v Softplus(x), or log(exp(x) + 1)? */
+static bool is_softplus(struct rewrite *rw, val_id v, val_id x)
+{
+	node_id s = rw_def1(rw, v, OP_Softplus), l, add;
+	val_id e;
+	double c;
+
+	if (s)
+		return rw_in(rw, s, 0) == x;
+	if (!(l = rw_def1(rw, v, OP_Log)) || !(add = rw_def1(rw, rw_in(rw, l, 0), OP_Add)) || !rw_with_scalar(rw, add, &e, &c) || c != 1)
+		return false;
+	return (s = rw_def1(rw, e, OP_Exp)) && rw_in(rw, s, 0) == x;
+}
+
 static const char *mish(struct rewrite *rw, node_id n)
 {
 	struct product p;
 	val_id x;
-	node_id t, s;
+	node_id t;
 
 	if (!product_of(rw, n, &p) || !(t = factor_by(rw, &p, OP_Tanh, &x)) || p.k != 1)
 		return NO_MATCH;
-	s = rw_def1(rw, rw_in(rw, t, 0), OP_Softplus);
-	if (!s || rw_in(rw, s, 0) != x || !keeps_type(rw, n, x))
+	if (!is_softplus(rw, rw_in(rw, t, 0), x) || !keeps_type(rw, n, x))
 		return NO_MATCH;
 	become(rw, n, OP_Mish, x);
 	return NULL;

@@ -1,5 +1,5 @@
-# GridSample of f32 images, which is done in blocks of points, against that of f64: every mode, padding and form, images of one to three
-# axes, also of one column, more points than a block has, and images with numbers that are not finite.
+# What native functions do in blocks for f32, against the same of f64. GridSample: every mode, padding and form, images of one to three
+# axes, also of one column, more points than a block has, and images with numbers that are not finite. CumSum along a row.
 . "$top/tests/lib.sh"
 graphs() { # NAME IMAGE GRID: NAME.g of f32, NAME-64.g by way of f64
 	for wide in '' -64; do
@@ -49,4 +49,20 @@ for k in a:
 '
 	ok $? "numbers that are not finite"
 }
+
+rows() { # TYPE: sums of rows of several lengths, each way, through values of that type
+	printf 'hone-text 1\nmodule ir=10 opset=28\nconst a = i64[] [-1]\ngraph main {\n'
+	for n in 2 3 4 5 8 23; do echo "  input x$n: f32[3,$n]"; done
+	for n in 2 3 4 5 8 23; do
+		echo "  d$n = Cast(x$n) {to=$1}"
+		for how in 0-0 0-1 1-0 1-1; do
+			echo "  e$n-$how = CumSum(d$n, @a) {exclusive=${how%-*} reverse=${how#*-}}" | sed 's/e\([0-9-]*\) =/"e\1" =/'
+			echo "  \"y$n-$how\" = Cast(\"e$n-$how\") {to=1}"
+		done
+	done
+	for n in 2 3 4 5 8 23; do for how in 0-0 0-1 1-0 1-1; do echo "  output \"y$n-$how\" = \"y$n-$how\""; done; done
+	echo '}'
+}
+rows 1 | ge-load -o rows.g && rows 11 | ge-load -o rows-64.g && run-cmp --runs 2 --tol 1e-7 rows.g rows-64.g >out 2>&1
+ok $? "sums along a row" "$(grep -v equal out | head -5)"
 done_testing
