@@ -66,12 +66,13 @@ static void nms_sink(uint64_t *heap, int64_t n, int64_t i)
 /* The boxes that may be taken, as a heap. How many. */
 static int64_t nms_heap(const struct native_tensor *scores, int64_t first, int64_t boxes, double least, uint64_t *heap)
 {
+	const float *known = scores->type == NATIVE_F32 ? (const float *)scores->data + first : NULL;
 	int64_t n = 0;
 
 	for (int64_t i = 0; i < boxes; i++) {
-		float s = (float)native_get(scores->type, scores->data, first + i);
-		if (s >= least)
-			heap[n++] = nms_word(s, (uint32_t)i);
+		float s = known ? known[i] : (float)native_get(scores->type, scores->data, first + i);
+		heap[n] = nms_word(s, (uint32_t)i);
+		n += s >= least;
 	}
 	for (int64_t i = n / 2 - 1; i >= 0; i--)
 		nms_sink(heap, n, i);
@@ -100,8 +101,9 @@ enum { NMS_BLOCK = 32 };
 
 struct nms {
 	int64_t boxes, most;
+	bool center;
 	double overlap, least;
-	struct nms_box *box;
+	struct nms_box *box; /* those that were looked at */
 	uint64_t *heap;
 	double *y0, *x0, *y1, *x1; /* of what was taken of the class; up to a whole block, boxes that meet none */
 };
@@ -156,6 +158,7 @@ static bool nms_class(struct native *n, const struct nms *s, int64_t image, int6
 		int64_t i = UINT32_MAX - (uint32_t)s->heap[0];
 		s->heap[0] = s->heap[--held];
 		nms_sink(s->heap, held, 0);
+		s->box[i] = nms_box(&n->in[0], image * s->boxes + i, s->center);
 		if (nms_covered(s, t, begin, &s->box[i]))
 			continue;
 		nms_edges(s, t->n - begin, &s->box[i]);
@@ -168,9 +171,11 @@ static bool nms_class(struct native *n, const struct nms *s, int64_t image, int6
 NATIVE const char *native_NonMaxSuppression(struct native *n)
 {
 	const struct native_tensor *boxes = &n->in[0], *scores = &n->in[1];
-	struct nms s = {.most = native_number(n, 2, 0), .overlap = native_real(n, 3, 0), .least = native_real(n, 4, -INFINITY)};
+	struct nms s = {.most = native_number(n, 2, 0),
+			.overlap = native_real(n, 3, 0),
+			.least = native_real(n, 4, -INFINITY),
+			.center = native_int(n, "center_point_box") != 0};
 	struct nms_taken t = {0};
-	bool center = native_int(n, "center_point_box") != 0;
 
 	if (!native_is_float(boxes->type) || !native_is_float(scores->type))
 		return native_no_type();
@@ -186,13 +191,10 @@ NATIVE const char *native_NonMaxSuppression(struct native *n)
 	s.x0 = s.y0 + s.boxes + NMS_BLOCK;
 	s.y1 = s.x0 + s.boxes + NMS_BLOCK;
 	s.x1 = s.y1 + s.boxes + NMS_BLOCK;
-	for (int64_t b = 0; b < boxes->dims[0] && s.most > 0; b++) {
-		for (int64_t i = 0; i < s.boxes; i++)
-			s.box[i] = nms_box(boxes, b * s.boxes + i, center);
+	for (int64_t b = 0; b < boxes->dims[0] && s.most > 0; b++)
 		for (int64_t c = 0; c < scores->dims[1]; c++)
 			if (!nms_class(n, &s, b, c, scores->dims[1], &t))
 				return native_no_room(n);
-	}
 	int64_t *y = n->room(n, 0, NATIVE_I64, 2, (int64_t[]){t.n, 3});
 	if (!y)
 		return native_no_room(n);
