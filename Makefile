@@ -13,7 +13,7 @@ DEBS     = gcc make pkg-config libprotobuf-c-dev protobuf-c-compiler libmsgpack-
            libxxhash-dev zlib1g-dev parallel
 TESTDEBS = libonnx-testdata clang-format-14 mandoc openssh-server openssh-client iproute2  # tests that want them skip without
 
-WARN     = -Wall -Wextra -Wno-psabi -Wno-unused-parameter -Wno-missing-field-initializers -Werror=implicit-function-declaration
+WARN     = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror=implicit-function-declaration
 ifdef CI
 WARN    += -Werror
 endif

@@ -26,50 +26,60 @@ struct grid_block {
 #pragma GCC diagnostic ignored "-Wpsabi" /* the functions that pass vectors are of this file alone */
 #define GRID_INLINE static inline __attribute__((always_inline))
 enum { GRID_LANES = 4 };
-typedef double grid_vd __attribute__((vector_size(8 * GRID_LANES), aligned(8)));
-typedef int64_t grid_vl __attribute__((vector_size(8 * GRID_LANES), aligned(8)));
+typedef double grid_vd __attribute__((vector_size(8 * GRID_LANES)));
+typedef int64_t grid_vl __attribute__((vector_size(8 * GRID_LANES)));
+typedef int64_t grid_stored __attribute__((vector_size(8 * GRID_LANES), aligned(8)));
 typedef double grid_2d __attribute__((vector_size(16)));
 typedef float grid_vf __attribute__((vector_size(4 * GRID_LANES), aligned(4)));
 
 GRID_INLINE grid_vd grid_all(double x) { return (grid_vd){x, x, x, x}; }
-GRID_INLINE grid_vd grid_if(grid_vl c, grid_vd a, grid_vd b) { return (grid_vd)(((grid_vl)a & c) | ((grid_vl)b & ~c)); }
+/* Vectors are passed by address: how they are passed by value is not the same for each target. */
+#define GRID_IF(c, a, b) ((grid_vd)(((grid_vl)(a) & (c)) | ((grid_vl)(b) & ~(c))))
 
 /* To the nearest, ties to even, up to 2^51; numbers beyond lie in no image. */
-GRID_INLINE grid_vd grid_rint(grid_vd x) { return (x + 0x1.8p52) - 0x1.8p52; }
+#define GRID_RINT(x) (((x) + 0x1.8p52) - 0x1.8p52)
 
-GRID_INLINE grid_vl grid_whole(grid_vd x) { return (grid_vl)(x + 0x1.8p52) - 0x4338000000000000; }
+#define GRID_WHOLE(x) ((grid_vl)((x) + 0x1.8p52) - 0x4338000000000000)
 
-GRID_INLINE grid_vd grid_floor(grid_vd x)
+GRID_INLINE void grid_floor(const grid_vd *x, grid_vd *y)
 {
-	grid_vd r = grid_rint(x);
+	grid_vd r = GRID_RINT(*x);
 
-	return r - grid_if(r > x, grid_all(1), grid_all(0));
+	*y = r - GRID_IF(r > *x, grid_all(1), grid_all(0));
 }
 
 /* NaN becomes the lower one. */
-GRID_INLINE grid_vd grid_between(grid_vd x, double least, double most)
+GRID_INLINE void grid_between(grid_vd *x, double least, double most)
 {
-	x = grid_if(x > least, x, grid_all(least));
-	return grid_if(x > most, grid_all(most), x);
+	grid_vd y = GRID_IF(*x > least, *x, grid_all(least));
+
+	*x = GRID_IF(y > most, grid_all(most), y);
 }
 
 /* As grid_reflect (grid.c) has it. */
-GRID_INLINE grid_vd grid_reflected(grid_vd x, double least, double most)
+GRID_INLINE void grid_reflected(grid_vd *p, double least, double most)
 {
 	double range = most - least;
+	grid_vd x = *p, n = grid_all(0), rest = n, half, even;
 	grid_vl before = x < least;
-	grid_vd over = grid_if(before, least - x, x - most), n = range > 0 ? grid_floor(over / range) : grid_all(0),
-		rest = over - n * range;
-	grid_vl even = n == 2 * grid_floor(n * 0.5);
 
-	rest = range > 0 ? grid_if((rest >= 0) & (rest <= range), rest, grid_all(0)) : grid_all(0);
-	return grid_if((x >= least) & (x <= most), x, grid_if(~(before ^ even), least + rest, most - rest));
+	if (range > 0) {
+		grid_vd over = GRID_IF(before, least - x, x - most);
+		n = over / range;
+		grid_floor(&n, &n);
+		rest = over - n * range;
+		rest = GRID_IF((rest >= 0) & (rest <= range), rest, grid_all(0));
+	}
+	half = n * 0.5;
+	grid_floor(&half, &even);
+	x = GRID_IF(~(before ^ (n == 2 * even)), least + rest, most - rest);
+	*p = GRID_IF((*p >= least) & (*p <= most), *p, x);
 }
 
-GRID_INLINE void grid_cubic_weights(grid_vd x, grid_vd *w)
+GRID_INLINE void grid_cubic_weights(const grid_vd *part, grid_vd *w)
 {
 	const double a = -0.75;
-	grid_vd y = 1 - x;
+	grid_vd x = *part, y = 1 - x;
 
 	w[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
 	w[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
@@ -81,28 +91,35 @@ GRID_INLINE void grid_cubic_weights(grid_vd x, grid_vd *w)
 static void grid_block_axis(const struct grid *g, int a, const grid_vd *place, grid_vd *pixel, grid_vd *weight)
 {
 	double half = g->corners ? 0 : 0.5, n = (double)g->dims[a], least = -half, most = n - 1 + half;
-	grid_vd at = *place, x = g->corners ? (at + 1) * 0.5 * (n - 1) : ((at + 1) * n - 1) * 0.5, first;
+	grid_vd at = *place, x = g->corners ? (at + 1) * 0.5 * (n - 1) : ((at + 1) * n - 1) * 0.5, first, part;
 
 	if (g->taps == 1)
-		x = grid_rint(x);
-	if (g->padding == GRID_BORDER)
-		x = grid_if((x >= least) & (x <= most), x, grid_between(x, 0, n - 1));
+		x = GRID_RINT(x);
+	if (g->padding == GRID_BORDER) {
+		grid_vl in = (x >= least) & (x <= most);
+		grid_vd inside = x;
+		grid_between(&inside, 0, n - 1);
+		x = GRID_IF(in, x, inside);
+	}
 	if (g->padding == GRID_REFLECTION)
-		x = grid_reflected(x, least, most);
-	first = grid_floor(x);
+		grid_reflected(&x, least, most);
+	grid_floor(&x, &first);
 	weight[0] = grid_all(1);
+	part = x - first;
 	if (g->taps == 2) {
-		weight[0] = 1 - (x - first);
-		weight[1] = x - first;
+		weight[0] = 1 - part;
+		weight[1] = part;
 	} else if (g->taps == GRID_TAPS) {
-		grid_cubic_weights(x - first, weight);
+		grid_cubic_weights(&part, weight);
 		first -= 1;
 	}
 	for (int i = 0; i < g->taps; i++) {
-		grid_vd p = first + (double)i;
+		pixel[i] = first + (double)i;
 		if (g->padding == GRID_ZEROS)
-			weight[i] = (grid_vd)((grid_vl)weight[i] & (p >= 0) & (p < n));
-		pixel[i] = grid_between(g->padding == GRID_REFLECTION ? grid_reflected(p, least, most) : p, 0, n - 1);
+			weight[i] = (grid_vd)((grid_vl)weight[i] & (pixel[i] >= 0) & (pixel[i] < n));
+		if (g->padding == GRID_REFLECTION)
+			grid_reflected(&pixel[i], least, most);
+		grid_between(&pixel[i], 0, n - 1);
 	}
 }
 
@@ -125,7 +142,7 @@ static void grid_block_points(const struct grid *g, struct grid_block *b, int64_
 				}
 		}
 		for (int k = 0; k < b->taps; k++) {
-			*(grid_vl *)&b->off[k][v] = grid_whole(off[k]);
+			*(grid_stored *)&b->off[k][v] = GRID_WHOLE(off[k]);
 			*(grid_vf *)&b->weight[k][v] = __builtin_convertvector(weight[k], grid_vf);
 		}
 	}
@@ -142,13 +159,13 @@ static void grid_square_points(const struct grid *g, struct grid_block *b, int64
 		}
 		grid_block_axis(g, 1, &x, column, wx);
 		grid_block_axis(g, 0, &y, row, wy);
-		grid_vd first = grid_if(column[0] < column[1], column[0], column[1]), last = grid_all((double)g->dims[1] - 2);
-		first = grid_if(first < last, first, last);
+		grid_vd first = GRID_IF(column[0] < column[1], column[0], column[1]), last = grid_all((double)g->dims[1] - 2);
+		first = GRID_IF(first < last, first, last);
 		grid_vl a = column[0] == first, c = column[1] == first;
 		grid_vd left = (grid_vd)((grid_vl)wx[0] & a) + (grid_vd)((grid_vl)wx[1] & c),
 			right = (grid_vd)((grid_vl)wx[0] & ~a) + (grid_vd)((grid_vl)wx[1] & ~c);
-		*(grid_vl *)&b->off[0][v] = grid_whole(first + row[0] * (double)g->step[0]);
-		*(grid_vl *)&b->off[1][v] = grid_whole(first + row[1] * (double)g->step[0]);
+		*(grid_stored *)&b->off[0][v] = GRID_WHOLE(first + row[0] * (double)g->step[0]);
+		*(grid_stored *)&b->off[1][v] = GRID_WHOLE(first + row[1] * (double)g->step[0]);
 		grid_vf w[4] = {__builtin_convertvector(wy[0] * left, grid_vf), __builtin_convertvector(wy[0] * right, grid_vf),
 				__builtin_convertvector(wy[1] * left, grid_vf), __builtin_convertvector(wy[1] * right, grid_vf)};
 		for (int i = 0; i < GRID_LANES; i++) {
