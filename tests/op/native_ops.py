@@ -1,4 +1,4 @@
-"""Random applications of operators that are functions of lib/native, many of them in one model: the evaluator, and with --native a library,
+"""Random applications of operators, those that are functions of lib/native and those that have kernels (drawn_ops.py), many of them in one model: the evaluator, and with --native a library,
 against ONNX Runtime, and onnx's reference where that has none. native_ops.py [--first N] [--models N]: tools are found in PATH."""
 
 import argparse
@@ -13,6 +13,8 @@ import onnxruntime as ort
 from onnx import TensorProto as T
 from onnx import helper as h
 from onnx.reference import ReferenceEvaluator
+
+import drawn_ops
 
 EACH = 16  # nodes of a model
 TYPES = {"f": (np.float32, T.FLOAT), "l": (np.int64, T.INT64), "i": (np.int32, T.INT32), "b": (np.bool_, T.BOOL), "d": (np.float64, T.DOUBLE)}
@@ -299,10 +301,12 @@ def lists(g):
 
 
 def model(seed):
+    """Of even seeds: applications of operators that have kernels, too."""
     g = Draw(seed)
+    makers = MAKERS if seed % 2 else drawn_ops.MAKERS
     nodes, ins, outs, feeds = [], [], [], {}
     while len(nodes) < EACH:
-        made = g.pick(MAKERS)(g)
+        made = g.pick(makers)(g)
         if not made:
             continue
         op, operands, attrs, nout = made
