@@ -43,6 +43,15 @@ static bool ends_in(const char *s, const char *end)
 	return n >= k && !strcmp(s + n - k, end);
 }
 
+/* Input i is of this file, and of no other. */
+static void give(struct module *m, struct given *in, size_t i, const char *path, struct tensor *t)
+{
+	if (in->from[i])
+		die(EX_BADUSE, "input %s is given twice: %s and %s", sym_str(val(m, graph(m, m->main)->in.a[i])->name), in->from[i], path);
+	in->from[i] = path;
+	in->t[i] = t;
+}
+
 /* Every array is of one of the inputs. */
 static void read_npz(struct module *m, const char *path, struct given *in)
 {
@@ -54,10 +63,8 @@ static void read_npz(struct module *m, const char *path, struct given *in)
 	for (size_t i = 0; i < g->in.n; i++) {
 		const struct value *v = val(m, g->in.a[i]);
 		struct tensor *x = values_take(&f, sym_str(v->name), &v->type, in->a);
-		if (x) {
-			in->t[i] = x;
-			in->from[i] = path;
-		}
+		if (x)
+			give(m, in, i, path, x);
 	}
 	for (int k = 0; k < n; k++) {
 		int at = f.taken[k] ? 0 : find_or_die(m, t[k].name, path);
@@ -93,8 +100,8 @@ static void read_files(struct module *m, const struct input_spec *s, struct give
 		if (!eq && g->in.n != 1)
 			die(EX_BADUSE, "-i %s: write NAME=FILE.npy; the model has %zu inputs", arg, g->in.n);
 		at = eq ? find_or_die(m, arena_printf(in->a, "%.*s", (int)(eq - arg), arg), "-i") : 0;
-		in->from[at] = eq ? eq + 1 : arg;
-		in->t[at] = read_npy(m, &val(m, g->in.a[at])->type, in->from[at], in->a);
+		const char *path = eq ? eq + 1 : arg;
+		give(m, in, (size_t)at, path, read_npy(m, &val(m, g->in.a[at])->type, path, in->a));
 	}
 }
 

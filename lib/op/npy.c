@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
+#include "common/map.h"
 #include "common/msg.h"
 #include "common/outfile.h"
 #include "common/shown.h"
@@ -336,6 +337,7 @@ static int parse_npz(const struct piece *s, struct arena *a, struct named_tensor
 {
 	size_t end = s->n, dir, n;
 	struct member e;
+	struct map seen = {0};
 
 	for (end = s->n < 22 ? 0 : s->n - 22 + 1; end > 0; end--)
 		if (!memcmp(s->p + end - 1, "PK\5\6", 4))
@@ -356,9 +358,13 @@ static int parse_npz(const struct piece *s, struct arena *a, struct named_tensor
 		zip64_sizes(p + 46 + nname, nextra, &e);
 		size_t keep = nname > 4 && !memcmp(e.name + nname - 4, ".npy", 4) ? nname - 4 : nname;
 		(*out)[i].name = arena_printf(a, "%.*s", (int)keep, (const char *)e.name);
+		if (map_get(&seen, 1 + intern((*out)[i].name)))
+			bad(s, dir, arena_printf(a, "member %s is there twice", (*out)[i].name));
+		map_set(&seen, 1 + intern((*out)[i].name), 1);
 		(*out)[i].t = read_member(s, &e, a);
 		dir += 46 + nname + nextra + ncomment;
 	}
+	map_free(&seen);
 	return (int)n;
 }
 

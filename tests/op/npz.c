@@ -63,6 +63,15 @@ int main(void)
 	ok(npz_read("y.npz", &a, &back) == 1 && !strcmp(back->name, "b") && back->t->nbytes == sizeof three &&
 		   !memcmp(back->t->data, three, sizeof three),
 	   "a small one is read back");
+	t[0].t = &small, t[2].name = "b", t[2].t = &small;
+	npz_write("y.npz", 3, t);
+	struct msg_trap trap;
+	bool read = false;
+	msg_trap = &trap;
+	if (!setjmp(trap.at))
+		read = npz_read("y.npz", &a, &back) > 0;
+	msg_trap = NULL;
+	ok(!read && strstr(trap.why, "member b is there twice"), "a member that is there twice is refused");
 	static const char words[] = "\1\0\0\0a\0\0\0\0\3\0\0\0\303\244b", bytes[] = "\2\0\0\0\377\1", zero[] = "\2\0\0\0a";
 	t[0].t = string(3, words, sizeof words - 1, &a);
 	t[1].t = string(1, bytes, sizeof bytes - 1, &a);

@@ -26,6 +26,7 @@ run-ref --set n=2 relu.g -o a.npy && run-ref relu.g -i a.npy -o b.npy && equal -
 holds $? -eq 0 "an array through two runs"
 run-ref two.g -o a.npz && equal --tol 0 a.npz two.g
 holds $? -eq 0 "several arrays"
+refuses 64 'input x is given twice: b.npy and a.npy' "an input that is given twice" run-ref relu.g -i x=b.npy -i x=a.npy -o /dev/null
 run-ref two.g -o b.npz
 cmp -s a.npz b.npz
 holds $? -eq 0 "the same bytes"
