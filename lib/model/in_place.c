@@ -1,8 +1,10 @@
 /* States in place: may the step that makes an output write it where an input lies? */
+#include "emit/emit.h"
 #include "graph/bodies.h"
 #include "graph/pass.h"
 #include "model/control.h"
 #include "model/model_impl.h"
+#include "model/state.h"
 #include "op/native.h"
 
 /* ---- branches ---- */
@@ -214,4 +216,44 @@ int64_t state_written(const struct model *M, const struct state *s)
 	val_id in = graph(M->m, M->m->main)->in.a[s->in];
 
 	return s->place[0] != s->place[1] ? s->bytes + state_copied(M, s) : written_in_place(M, M->sections.a, in, s->out);
+}
+
+/* ---- what may go wrong ---- */
+
+/* Does nothing but native steps change output number `out` of a section, in place of `in`? */
+static bool only_puts(const struct model *M, const struct section *s, val_id in, uint32_t out)
+{
+	val_id r = M->root[graph(M->m, s->graph)->out.a[out]];
+	const struct call *c = maker(M, s, r);
+	struct branching b;
+
+	if (r == in)
+		return true;
+	if (c && c->kernel == KERNEL_CONTROL && passes_branches(M, c, in, r, &b)) {
+		for (uint32_t k = 0; k < c->control->nbody; k++)
+			if (!only_puts(M, body_section(M, c->control->body[k]), graph(M->m, c->control->body[k])->in.a[b.in], b.out))
+				return false;
+		return true;
+	}
+	return c && c->kernel == KERNEL_NATIVE && native_writes_in_place(M, c, in, r);
+}
+
+static bool may_fail(const struct model *M, const struct call *x)
+{
+	return !call_has_kernel(x) || node_varies(M->m, node(M->m, x->node)) || emit_checks_indices(M->kernels.a[x->kernel].prog);
+}
+
+bool state_at_risk(const struct model *M, const struct state *s)
+{
+	const struct graph *g = graph(M->m, M->m->main);
+	const struct section *all = M->sections.a;
+	val_id in = g->in.a[s->in];
+	const struct call *w = maker(M, all, M->root[g->out.a[s->out]]);
+	bool risk = w && w->kernel == KERNEL_CONTROL;
+
+	if (!w || s->axis || s->why || (!s->open && s->place[0] != s->place[1]) || only_puts(M, all, in, s->out))
+		return false;
+	for (uint32_t c = all->first; c < all->end && !risk; c++)
+		risk = (c >= w->strip || M->calls.a[c].lane != w->lane) && may_fail(M, &M->calls.a[c]);
+	return risk;
 }

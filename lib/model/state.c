@@ -74,16 +74,14 @@ static void check_alias(struct model *M, struct state s)
 	const char *input = sym_str(val(m, g->in.a[s.in])->name), *output = sym_str(g->out_name.a[s.out]);
 
 	bool open = value_varies(m, g->in.a[s.in]) || value_varies(m, g->out.a[s.out]);
-	bool like = in->dtype == out->dtype && in->rank == out->rank;
 
 	if (!is_kept(in) || !is_kept(out))
 		bad_alias(m, input, output,
 			  arena_printf(&m->arena, "only a tensor of numbers is kept, not %s",
 				       type_str(m, is_kept(in) ? out : in, &m->arena)));
-	if (open ? !like : !type_equal(in, out))
-		bad_alias(
-			m, input, output,
-			arena_printf(&m->arena, "the input is %s, the output %s", type_str(m, in, &m->arena), type_str(m, out, &m->arena)));
+	const char *why = state_misfit(m, g->in.a[s.in], g->out.a[s.out]);
+	if (why)
+		bad_alias(m, input, output, why);
 	if (open && (in->rank == RANK_UNKNOWN || !value_varies(m, g->in.a[s.in])))
 		model_die_at(m, 0, EX_NOTAVAIL,
 			     arena_printf(&m->arena, "the state %s is %s and becomes %s: it has no room", input, type_str(m, in, &m->arena),

@@ -16,12 +16,22 @@ sym state_declare(struct module *m, const char *alias);
 /* The same of several. An INPUT that has two: die(64). */
 void states_declare(struct module *m, size_t n, const char *const *alias);
 
+/* After the last of them: a size that only states tell is what the output is there, so that the first value of a state is of the output's
+ * size. Types become closer; sizes that a run changes (a cache that grows) stay. */
+void states_settle(struct module *m);
+/* Why an output of this type is never, or not for all sizes, a value that the input takes; NULL: it may be. */
+const char *state_misfit(struct module *m, val_id in, val_id out);
+
 /* M: a sketch with a memory plan. Gives each state its places and leaves them in the module. A state is updated in place where that is
  * proved: no step reads it after the one that writes the output, nor is it an output itself, and that step may write where its operand
  * lies. */
 void states_plan(struct model *M);
 /* Reads the places from M's module. Missing ones, ones that overlap or that are in place without a proof: die(64). */
 void states_read(struct model *M);
+
+/* May a step fail after others have changed the state where it is? Then a run remembers the whole of it; what steps put into a state piece by
+ * piece is remembered by them. */
+bool state_at_risk(const struct model *M, const struct state *s);
 
 /* The group is one node that joins its operands, the first of them once: along which axis, that operand and its result. -1: it is none. */
 int append_axis(struct module *m, node_id group, val_id *past, val_id *next);

@@ -47,13 +47,17 @@ NATIVE const char *native_TensorScatter(struct native *n)
 		return native_no_room(n);
 	if (!native_count(x))
 		return NULL;
+	bool told = y == x->data && n->change;
 	if (y != x->data)
 		memcpy(y, x->data, (size_t)(c.prefixes * c.most * c.bytes));
 	for (int64_t p = 0; p < c.prefixes; p++) {
 		int64_t at = native_has(n, 2) ? ((const int64_t *)n->in[2].data)[p / c.per] % (c.most + !c.circular) : 0;
-		for (int64_t r = 0; r < c.rows; r++, at = at + 1 == c.most ? 0 : at + 1)
-			memcpy(y + (size_t)((p * c.most + at) * c.bytes), (const char *)u->data + (size_t)((p * c.rows + r) * c.bytes),
-			       (size_t)c.bytes);
+		for (int64_t r = 0; r < c.rows; r++, at = at + 1 == c.most ? 0 : at + 1) {
+			char *to = y + (size_t)((p * c.most + at) * c.bytes);
+			if (told && (why = n->change(n, to, (size_t)c.bytes)))
+				return why;
+			memcpy(to, (const char *)u->data + (size_t)((p * c.rows + r) * c.bytes), (size_t)c.bytes);
+		}
 	}
 	return NULL;
 }

@@ -85,7 +85,7 @@ struct native {
 	int nout;
 	const struct native_attr *attr; /* those that are given or have a default */
 	int nattr;
-	uint64_t step; /* a number of the step's own: of the name of its first result */
+	uint64_t step;      /* a number of the step's own: of the name of its first result */
 	/* Storage for result i, not cleared; for one that is not wanted, too. NULL: there is none, and `why` says so. */
 	void *(*room)(struct native *, int i, int type, int rank, const int64_t *dims);
 	/* Result i is operand 0 in another shape of as many elements: its bytes, shared or copied. NULL, or why not. */
@@ -101,6 +101,9 @@ struct native {
 	/* Storage for elements of list i, as many as have a shape here, one behind the other from element 0 on, not cleared. NULL: there is
 	 * none, and `why` says so. */
 	void *(*make)(struct native *, int i, int type, int rank, int64_t n, const int64_t *dims);
+	/* Of functions whose result 0 may lie where operand 0 does: called before they change bytes there. NULL, or why not. The member may be
+	 * NULL: nobody wants to know. */
+	const char *(*change)(struct native *, void *at, size_t bytes);
 	void *ctx;     /* the caller's */
 	char why[240]; /* native_why writes here */
 };

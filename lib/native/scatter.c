@@ -1,7 +1,7 @@
 /* ScatterElements and ScatterND: the data, with updates at the places that indices name, one after another. */
 #include "native/native.h"
 
-enum { SCATTER_BLOCK = 256 }; /* places at a time */
+enum { SCATTER_BLOCK = 256 /* places at a time */, SCATTER_MANY = 4 /* a note of one element is longer than so many elements */ };
 enum scatter_how { SCATTER_PUT, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN };
 
 struct scatter {
@@ -10,6 +10,7 @@ struct scatter {
 	size_t size;
 	char *y;
 	const char *u;
+	struct native *told; /* who is told before bytes change; NULL: nobody */
 };
 
 static enum scatter_how scatter_how(const struct native *n)
@@ -58,6 +59,11 @@ static void scatter_put_int(size_t size, char *y, int64_t v)
 	case 4: *(uint32_t *)y = (uint32_t)v; break;
 	default: *(uint64_t *)y = (uint64_t)v; break;
 	}
+}
+
+static const char *scatter_tell(const struct scatter *s, int64_t to, int64_t n)
+{
+	return s->told ? s->told->change(s->told, s->y + (size_t)to * s->size, (size_t)n * s->size) : NULL;
 }
 
 /* n elements of the result from `to` on take in updates from `from` on. */
@@ -145,8 +151,15 @@ static const char *scatter_begin(struct native *n, struct scatter *s)
 	s->y = n->room(n, 0, x->type, x->rank, x->dims);
 	if (!s->y)
 		return native_no_room(n);
-	if (s->y != x->data)
+	if (s->y != x->data) {
 		memcpy(s->y, x->data, (size_t)native_count(x) * s->size);
+		return NULL;
+	}
+	if (!n->change || !native_count(x))
+		return NULL;
+	if (native_count(u) >= native_count(x) / SCATTER_MANY) /* all at once is less than each by itself */
+		return n->change(n, s->y, (size_t)native_count(x) * s->size);
+	s->told = n;
 	return NULL;
 }
 
@@ -174,8 +187,11 @@ static const char *scatter_line(struct native *n, const struct scatter *s, int64
 	int64_t line = ix->dims[ix->rank - 1], extent = n->in[0].dims[axis], to[SCATTER_BLOCK];
 
 	if (next && scatter_equal(ix, i, line) == line) { /* it stays a line */
+		const char *why;
 		if (!scatter_at(ix, i, extent, to))
 			return scatter_outside(n, i, extent);
+		if ((why = scatter_tell(s, base + to[0] * stride, line)))
+			return why;
 		scatter_run(s, base + to[0] * stride, i, line);
 		return NULL;
 	}
@@ -185,6 +201,9 @@ static const char *scatter_line(struct native *n, const struct scatter *s, int64
 			if (!scatter_at(ix, i + j + k, extent, &to[k]))
 				return scatter_outside(n, i + j + k, extent);
 			to[k] = base + to[k] * stride + (j + k) * next;
+			const char *why = scatter_tell(s, to[k], 1);
+			if (why)
+				return why;
 		}
 		scatter_places(s, to, i + j, block);
 	}
@@ -253,6 +272,8 @@ NATIVE const char *native_ScatterND(struct native *n)
 			*place += at * step;
 			step *= x->dims[k];
 		}
+		if (run && (why = scatter_tell(&s, *place, run)))
+			return why;
 		if (run != 1)
 			scatter_run(&s, *place, i * run, run);
 		else if (i - taken < SCATTER_BLOCK - 1 && i < tuples - 1)

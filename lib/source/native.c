@@ -64,8 +64,8 @@ void put_natives(struct emission *e, FILE *f)
 		fprintf(f, "\n#if IN_PART(%d)\n%s#endif\n", all->natives.a[i].part, all->natives.a[i].text);
 	fprintf(f,
 		"\n/* Memory of the native steps, while they run. */\nstruct native_scratch {\n\tchar *p; /* size bytes, kept from step to step */\n"
-		"\tsize_t size, used, wanted;\n\tstruct native_more {\n\t\tstruct native_more *next;\n\t} *more; /* what did not fit */\n%s};\n\n",
-		e->M->listed ? "\tstruct hone_lists *lists;\n" : "");
+		"\tsize_t size, used, wanted;\n\tstruct native_more {\n\t\tstruct native_more *next;\n\t} *more; /* what did not fit */\n%s%s};\n\n",
+		e->M->listed ? "\tstruct hone_lists *lists;\n" : "", e->M->states.n ? "\tstruct state_undo *undo;\n" : "");
 }
 
 static void put_float(FILE *f, double v)
@@ -235,9 +235,9 @@ static void put_run_native(struct emission *e, FILE *f, uint32_t c, const struct
 void put_native_call(struct emission *e, FILE *f, uint32_t c, const struct call *x)
 {
 	if (x->lent) {
-		fprintf(f, "\t(void)");
+		fprintf(f, "\tif (");
 		put_lend(e, f, x, call_result(e->M, x, 0));
-		fprintf(f, ";\n");
+		fprintf(f, ")\n\t\treturn -1;\n");
 	}
 	put_run_native(e, f, c, x);
 	put_wrote(e, f, x);

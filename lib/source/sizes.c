@@ -293,3 +293,51 @@ void put_otherwise(struct emission *e, FILE *f, uint32_t c)
 	}
 	fprintf(f, ")");
 }
+
+/* ---- states ---- */
+
+/* Symbols that input i is of tell them. */
+static void put_told(struct emission *e, FILE *f, size_t i)
+{
+	struct module *m = e->M->m;
+	const struct type *t = &val(m, graph(m, m->main)->in.a[i])->type;
+
+	for (int k = 0; k < t->rank; k++) {
+		poly_var v = t->dims[k] == POLY_UNKNOWN ? 0 : poly_is_var(m->dims, t->dims[k]);
+		if (v)
+			fprintf(f, "\t{%" PRIu32 ", %zu, %d},\n", v, i, k);
+	}
+}
+
+void put_state_sizes(struct emission *e, FILE *f)
+{
+	struct module *m = e->M->m;
+	const struct graph *g = graph(m, m->main);
+	bool *is_state = ARENA_ARRAY(&m->arena, bool, g->in.n + 1);
+
+	for (size_t i = 0; i < e->M->states.n; i++)
+		is_state[e->M->states.a[i].in] = true;
+	fprintf(f,
+		"/* Symbols and where inputs tell them. The last that does decides. */\n"
+		"static const struct { int symbol, input, axis; } state_told[] = {\n");
+	for (int others = 0; others < 2; others++)
+		for (size_t i = 0; i < g->in.n; i++)
+			if (is_state[i] != others)
+				put_told(e, f, i);
+	fprintf(f,
+		"\t{0, 0, 0},\n};\n\n/* The size of an axis of a state by the symbols there are. */\n"
+		"static int64_t state_size(const struct %s *m, int i, int axis, int *not_counted)\n{\n\tint large = 0;\n\tint64_t n = 0;\n\n"
+		"\tswitch (i * VALUE_RANK_MAX + axis) {\n",
+		e->name);
+	for (size_t i = 0; i < e->M->states.n; i++) {
+		const struct type *t = &val(m, g->in.a[e->M->states.a[i].in])->type;
+		for (int k = 0; k < t->rank; k++) {
+			if (t->dims[k] == POLY_UNKNOWN || poly_is_const(m->dims, t->dims[k], NULL))
+				continue;
+			fprintf(f, "\tcase %zu: n = ", i * RANK_MAX + (size_t)k);
+			put_poly(f, m->dims, t->dims[k], NULL);
+			fprintf(f, "; break;\n");
+		}
+	}
+	fprintf(f, "\t}\n\t(void)m, *not_counted |= large;\n\treturn n;\n}\n\n");
+}

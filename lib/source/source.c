@@ -115,8 +115,10 @@ static void put_runtime(struct emission *e, FILE *f)
 		put_template(e, f, values_text, NULL);
 		put_template(e, f, sizes_text, NULL);
 	}
-	if (e->M->states.n)
+	if (e->M->states.n) {
+		put_template(e, f, undo_text, NULL);
 		put_template(e, f, lend_text, NULL);
+	}
 	if (e->M->listed)
 		put_template(e, f, lists_text, NULL);
 	if (e->M->nappend)
@@ -133,6 +135,8 @@ static void put_runtime(struct emission *e, FILE *f)
 		put_template(e, f, team, NULL);
 	put_steps(e, f);
 	rest = put_template(e, f, rest, "@STATE@");
+	if (e->M->states.n && e->M->shaped)
+		put_state_sizes(e, f);
 	if (e->M->states.n)
 		put_template(e, f, state_text, NULL);
 	end = put_template(e, f, rest, "@VALUES@");

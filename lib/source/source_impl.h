@@ -8,8 +8,8 @@
 
 /* ---- text.c ---- */
 extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
-	values_run_text[], state_text[], append_text[], lend_text[], maps_text[], sizes_text[], gears_text[], flow_text[], lists_text[],
-	lists_native_text[];                                                  /* templates in this folder, NAME.in */
+	values_run_text[], state_text[], append_text[], undo_text[], lend_text[], maps_text[], sizes_text[], gears_text[], flow_text[],
+	lists_text[], lists_native_text[];                                    /* templates in this folder, NAME.in */
 extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
@@ -47,11 +47,15 @@ void put_sized_params(struct emission *e, FILE *f, const struct call *x);
 /* A condition: of these sizes the native call is in place of call c. `large` is declared before it. */
 void put_otherwise(struct emission *e, FILE *f, uint32_t c);
 
+/* What a run needs to tell the sizes of states that have no value yet. */
+void put_state_sizes(struct emission *e, FILE *f);
+
 /* ---- append.c ---- */
 void put_append_tables(struct emission *e, FILE *f);
 /* Call c, which appends to a state. */
 void put_append_call(struct emission *e, FILE *f, uint32_t c);
-/* If v, a result of call x, may take the place of a state: a condition, always false, that gives v's slot its memory. Behind a gear's operands. */
+/* If v, a result of call x, may take the place of a state: as a condition, what gives v's slot its memory, true if it fails. Behind a
+ * gear's operands. */
 bool put_lend(struct emission *e, FILE *f, const struct call *x, val_id v);
 /* What native call x put into a state in place is counted. */
 void put_wrote(struct emission *e, FILE *f, const struct call *x);

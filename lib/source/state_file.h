@@ -10,14 +10,14 @@
 #include <string.h>
 
 #define STATE_MAGIC "honestat"
-enum { STATE_VERSION = 1, STATE_HEAD = 64, STATE_ALIGN = 64 };
+enum { STATE_VERSION = 2, STATE_HEAD = 64, STATE_ALIGN = 64 };
 
 struct state_head {
 	char magic[8];
 	uint32_t version, count;
 	uint64_t bytes;           /* of the file */
 	unsigned char digest[16]; /* of the model */
-	uint64_t sum;             /* of what follows the head */
+	uint64_t sum;             /* of the whole file, in which this is 0 */
 	char zero[16];
 };
 struct state_item { /* then the extents (-1: it has no value yet), each an int64_t, and the name without a zero at its end */
@@ -66,6 +66,17 @@ static void state_item_put(const struct state_like *s, char *to)
 	memcpy(to, s->name, x.name);
 }
 
+/* Of a file of size bytes, whatever its head says of its sum. A change of one byte always changes it. */
+static uint64_t state_sum(const char *file, size_t size)
+{
+	struct state_head head;
+
+	memcpy(&head, file, sizeof head);
+	head.sum = 0;
+	uint64_t sums[4] = {weights_sum(&head, sizeof head), weights_sum(file + STATE_HEAD, size - STATE_HEAD), size, 0};
+	return weights_sum(sums, sizeof sums);
+}
+
 /* to: state_file_bytes of room. */
 static void state_file_write(const struct state_like *s, int n, const void *const *data, const unsigned char *digest, char *to)
 {
@@ -80,7 +91,8 @@ static void state_file_write(const struct state_like *s, int n, const void *cons
 		p += bytes + all;
 	}
 	memcpy(head.digest, digest, sizeof head.digest);
-	head.sum = weights_sum(to + STATE_HEAD, head.bytes - STATE_HEAD);
+	memcpy(to, &head, sizeof head);
+	head.sum = state_sum(to, head.bytes);
 	memcpy(to, &head, sizeof head);
 }
 
@@ -119,12 +131,11 @@ static size_t state_item_read(const struct state_like *s, const char *p, size_t 
 	return bytes + state_round(want);
 }
 
-/* What a file of so many bytes has of n states. NULL, or why not: at most `most` bytes in why. */
-static const char *state_file_read(const struct state_like *s, int n, const unsigned char *digest, const char *file, size_t size,
-				   struct state_found *found, char *why, size_t most)
+/* Its first STATE_HEAD bytes, or all if it has fewer: may a file begin so? NULL, or why not: at most `most` bytes in why. *bytes: how long it
+ * says it is. */
+static const char *state_head_read(const char *file, size_t size, const unsigned char *digest, uint64_t *bytes, char *why, size_t most)
 {
 	struct state_head head;
-	size_t at = STATE_HEAD;
 
 	if (size < sizeof head.magic || memcmp(file, STATE_MAGIC, sizeof head.magic))
 		return "not a file of states";
@@ -137,12 +148,28 @@ static const char *state_file_read(const struct state_like *s, int n, const unsi
 	}
 	if (memcmp(head.digest, digest, sizeof head.digest))
 		return "it is of another model";
-	if (size != head.bytes) {
-		snprintf(why, most, "%s: it has %zu bytes, its head says %llu", size < head.bytes ? "cut short" : "too long", size,
-			 (unsigned long long)head.bytes);
+	*bytes = head.bytes;
+	return NULL;
+}
+
+/* What a file of so many bytes has of n states. NULL, or why not: at most `most` bytes in why. */
+static const char *state_file_read(const struct state_like *s, int n, const unsigned char *digest, const char *file, size_t size,
+				   struct state_found *found, char *why, size_t most)
+{
+	struct state_head head;
+	size_t at = STATE_HEAD;
+	uint64_t says = 0;
+	const char *bad = state_head_read(file, size, digest, &says, why, most);
+
+	if (bad)
+		return bad;
+	memcpy(&head, file, sizeof head);
+	if (size != says) {
+		snprintf(why, most, "%s: it has %zu bytes, its head says %llu", size < says ? "cut short" : "too long", size,
+			 (unsigned long long)says);
 		return why;
 	}
-	if (head.count != (uint32_t)n || size % STATE_ALIGN || weights_sum(file + at, size - at) != head.sum)
+	if (head.count != (uint32_t)n || size % STATE_ALIGN || state_sum(file, size) != head.sum)
 		return "its bytes are not those that were written";
 	for (int i = 0; i < n; i++) {
 		size_t bytes = state_item_read(&s[i], file + at, size - at, &found[i]);

@@ -132,6 +132,9 @@ static void put_states(struct emission *e, FILE *f)
 		fprintf(f, "\t{%" PRIu32 ", %" PRIu32 ", {%" PRId64 ", %" PRId64 "}, %" PRId64 "},\n", s->in, s->out, s->place[0],
 			s->place[1], s->written);
 	}
+	fprintf(f, "};\nstatic const char state_risk[NUM_STATES] = {");
+	for (size_t i = 0; i < e->M->states.n; i++)
+		fprintf(f, "%d, ", state_at_risk(e->M, &e->M->states.a[i]));
 	fprintf(f, "};\n");
 	if (e->M->nappend)
 		put_append_tables(e, f);

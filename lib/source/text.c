@@ -34,6 +34,9 @@ const char state_text[] =
 const char append_text[] =
 #include "lib/source/append.in.inc"
 	;
+const char undo_text[] =
+#include "lib/source/undo.in.inc"
+	;
 const char lend_text[] =
 #include "lib/source/lend.in.inc"
 	;

@@ -28,7 +28,7 @@ static char *mended(const uint8_t *data, size_t n, size_t size)
 	if (n && data[0] & 1) { /* a sum that fits the rest */
 		struct state_head head;
 		memcpy(&head, file, sizeof head);
-		head.sum = weights_sum(file + STATE_HEAD, size - STATE_HEAD);
+		head.sum = state_sum(file, size);
 		memcpy(file, &head, sizeof head);
 	}
 	return file;

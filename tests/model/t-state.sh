@@ -199,7 +199,7 @@ ok $? "1,000 steps, saved, loaded and reset: the numbers of an uninterrupted run
 
 # Files of states that do not fit.
 head -c 100 at400 >short && head -c 40 at400 >head && : >empty && { cat at400; printf x; } >long
-{ head -c 8 at400; printf '\2'; tail -c +10 at400; } >version
+{ head -c 8 at400; printf '\1'; tail -c +10 at400; } >version
 { head -c 600 at400; printf 'Z'; tail -c +602 at400; } >altered
 sed 's/Tanh/Sin/' small.txt | ge-load -o other.l.g && made other other.l.g && kept other --alias h=again --alias c=cn --alias p=pn --alias same=samen &&
 	mkdir -p o && (cd o && ../steps ../other.so ../otherplain.so) 2>err
@@ -210,7 +210,7 @@ is "$(sed 's/[0-9][0-9]* bytes/N bytes/; s/says [0-9]*/says N/' out)" "state sho
 state head: cut short: its head is not whole
 state empty: not a file of states
 state long: too long: it has N bytes, its head says N
-state version: its version is 2, this library reads 1
+state version: its version is 1, this library reads 2
 state altered: its bytes are not those that were written
 state o/at400: it is of another model
 state none: No such file or directory

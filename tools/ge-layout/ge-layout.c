@@ -237,6 +237,7 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 	struct graph_list list = {0};
 
 	states_declare(m, aliases.n, aliases.a);
+	states_settle(m);
 	l.group = xcalloc(m->nodes.n, sizeof *l.group);
 	l.calls = xcalloc(m->graphs.n, sizeof *l.calls);
 	l.varies = xcalloc(m->values.n, sizeof *l.varies);

@@ -120,6 +120,7 @@ static void report_memory(const struct memory_plan *p, struct model *M)
 static void plan(struct module *m, const struct pass_ctx *c)
 {
 	states_declare(m, aliases.n, aliases.a);
+	states_settle(m);
 	if (threads == 1 || lanes)
 		lanes_drop(m);
 	struct model *M = model_new(m, target.cores ? &target : target_host(), threads, NULL, true);

@@ -228,7 +228,8 @@ struct tensor **steps_run(struct library *l, const struct input_spec *spec, cons
 	if (m->num_states)
 		note("bytes of states that a step wrote: %zu the last, %zu the most, %.1f on average", x.last, x.most,
 		     (double)x.sum / (double)s->steps);
-	must(l, s->save && m->save(l->handle, s->save));
+	if (s->save && m->save(l->handle, s->save))
+		die(EX_IO, "%s: %s", l->path, m->error());
 	module_free(all);
 	return x.out;
 }
