@@ -85,6 +85,7 @@ struct native {
 	int nout;
 	const struct native_attr *attr; /* those that are given or have a default */
 	int nattr;
+	const char *demand; /* of a caller that has not looked at sizes yet: what the operands must be, in its words; NULL: they are */
 	uint64_t step;      /* a number of the step's own: of the name of its first result */
 	/* Storage for result i, not cleared; for one that is not wanted, too. NULL: there is none, and `why` says so. */
 	void *(*room)(struct native *, int i, int type, int rank, const int64_t *dims);

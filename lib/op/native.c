@@ -16,6 +16,8 @@ const struct native_row *node_native(const struct node *n)
 	return row && row->eval ? native_find(op_name(n->op)) : NULL;
 }
 
+const char *native_demand(const struct node *n) { return demands[n->op].operands; }
+
 bool native_in_place(const struct node *n)
 {
 	return node_native(n) && (n->op == OP_TensorScatter || n->op == OP_ScatterND || n->op == OP_ScatterElements);

@@ -7,6 +7,8 @@
 /* The function of node n; NULL: it is computed otherwise. */
 const struct native_row *node_native(const struct node *n);
 /* May the function write result 0 where operand 0 lies, if no other operand does? */
+/* What its operands must be (rules.h has the words); NULL: anything. */
+const char *native_demand(const struct node *n);
 bool native_in_place(const struct node *n);
 /* Does the function read no constant where no step or no sequence is to be computed? */
 bool native_of_nothing(const struct node *n);

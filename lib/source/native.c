@@ -224,6 +224,10 @@ static void put_run_native(struct emission *e, FILE *f, uint32_t c, const struct
 	fprintf(f, ", .step = 0x%" PRIx64 "u", native_step(e->M->m, n));
 	if (e->M->shaped)
 		put_slots(e, f, x);
+	if (node_varies(e->M->m, node(e->M->m, e->M->calls.a[c].node)) && native_demand(n)) {
+		fprintf(f, ",\n\t\t\t.demand = ");
+		put_string(f, native_demand(n));
+	}
 	if (nattr)
 		fprintf(f, ", .attr = native_attrs%" PRIu32 ", .nattr = %d", c, nattr);
 	fprintf(f, "},\n\t\t\t(const char *const[]){");

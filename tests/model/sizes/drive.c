@@ -10,7 +10,7 @@
 #include "graph/kinds.h"
 #include "near.h"
 #include "onnx/onnx.h"
-#include "op/op.h"
+#include "op/rules.h"
 #include "op/value_tensor.h"
 
 #define OF(model, what)  OF_(model, what)
@@ -100,6 +100,24 @@ static void fill(struct hone_value *v, size_t n)
 		case DT_BOOL: ((uint8_t *)v->data)[i] = (uint8_t)(k & 1); break;
 		default: memset((char *)v->data + i * dtype_size((enum dtype)v->type), (int)k & 0x3f, dtype_size((enum dtype)v->type));
 		}
+	}
+}
+
+/* Values that the model says are usual for an input ("usual.NAME" in its metadata): as often as they fit, one of them another at times. */
+static void fill_usual(struct module *m, val_id v, struct hone_value *x, size_t n)
+{
+	const char *s = module_meta(m, arena_printf(&m->arena, "usual.%s", sym_str(val(m, v)->name))), *at = s;
+	struct tensor t = {.dtype = (enum dtype)x->type, .data = x->data};
+	size_t odd = n && one_in(3) ? (size_t)rng_range(&rng, 0, (int64_t)n - 1) : n;
+
+	if (!s || one_in(4) || !dtype_size(t.dtype))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (i != odd && dtype_is_int(t.dtype))
+			store_i(&t, (int64_t)i, 1, &(int64_t){strtoll(at, NULL, 10)});
+		else if (i != odd)
+			tensor_set(&t, (int64_t)i, strtod(at, NULL));
+		at = strchr(at, ',') ? strchr(at, ',') + 2 : s;
 	}
 }
 
@@ -324,6 +342,9 @@ static void one_run(struct module *m, NAME *x)
 		make_small(m, env);
 	for (size_t i = 0; i < g->in.n; i++) {
 		draw_input(m, &val(m, g->in.a[i])->type, env, &in[i]);
+		size_t n;
+		if (in[i].v.data && !in[i].inside && count(&in[i].v, &n) && in[i].v.type == (int)val(m, g->in.a[i])->type.dtype)
+			fill_usual(m, g->in.a[i], &in[i].v, n);
 		hostile |= in[i].hostile;
 		v[i] = in[i].v;
 	}
