@@ -501,6 +501,10 @@ mkdir busy busy/m.so
 ge-emit pool.g -o busy/m 2>err
 [ $? = 74 ] && grep -q 'm.so: is a directory' err && [ "$(ls -A busy)" = m.so ]
 ok $? "a directory in the place of one: none"
+rmdir busy/m.so && mkfifo busy/m.so
+ge-emit pool.g -o busy/m 2>err
+[ $? = 74 ] && grep -q 'm.so: is a device or a pipe' err && [ "$(ls -A busy)" = m.so ] && [ -p busy/m.so ]
+ok $? "nor is a pipe replaced"
 
 # Inside a kernel bf16 is kept in f32 and rounded where it is stored or cast: a grain of the largest, however long the chain.
 awk 'BEGIN { print "hone-text 1\nmodule ir=9 opset=28\nconst k = bf16[] [1.3]\nconst j = bf16[] [0.7]\ngraph main {\n  input x: bf16[33,65]\n  v0 = Tanh(x)"

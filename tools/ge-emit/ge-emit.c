@@ -107,7 +107,7 @@ static bool is_made(const struct emission *e, int i) { return !(parts[i].compile
 
 static const char *stem_of(const char *out) { return strrchr(out, '/') ? strrchr(out, '/') + 1 : out; }
 
-/* Nothing is compiled for a name that a directory has. */
+/* Nothing is compiled for a name that a directory or a device has. */
 static void check_out(const struct emission *e, const char *to)
 {
 	const char *stem = stem_of(to);
@@ -117,8 +117,8 @@ static void check_out(const struct emission *e, const char *to)
 		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %s%smodel", to, to, *stem ? "/" : "");
 	for (int i = 0; i < NPARTS; i++) {
 		char *path = xprintf("%s%s", to, parts[i].suffix);
-		if (is_made(e, i) && !lstat(path, &st) && S_ISDIR(st.st_mode))
-			die(EX_IO, "%s: is a directory", path);
+		if (is_made(e, i) && !stat(path, &st) && !S_ISREG(st.st_mode))
+			die(EX_IO, "%s: is a %s", path, S_ISDIR(st.st_mode) ? "directory" : "device or a pipe, which no library can be");
 		free(path);
 	}
 }
