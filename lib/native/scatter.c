@@ -246,6 +246,22 @@ NATIVE const char *native_ScatterElements(struct native *n)
 	return NULL;
 }
 
+/* Updates of ScatterND have an element of the data for each tuple: the axes of the tuples, then those that a tuple does not name. */
+static const char *scatter_updates(struct native *n, int width)
+{
+	const struct native_tensor *x = &n->in[0], *ix = &n->in[1], *u = &n->in[2];
+	int tuples = ix->rank - 1;
+
+	if (u->rank != tuples + x->rank - width)
+		return native_why(n, "operand 2 has rank %d, takes %d", u->rank, tuples + x->rank - width);
+	for (int k = 0; k < u->rank; k++) {
+		int64_t want = k < tuples ? ix->dims[k] : x->dims[k - tuples + width];
+		if (u->dims[k] != want)
+			return native_why(n, "operand 2 has extent %lld at axis %d, takes %lld", (long long)u->dims[k], k, (long long)want);
+	}
+	return NULL;
+}
+
 NATIVE const char *native_ScatterND(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0], *ix = &n->in[1];
@@ -255,6 +271,8 @@ NATIVE const char *native_ScatterND(struct native *n)
 
 	if (width < 0 || width > x->rank)
 		return "indices do not fit the data";
+	if ((why = scatter_updates(n, (int)width)))
+		return why;
 	tuples = native_count_of(ix->rank - 1, ix->dims);
 	run = native_count_of(x->rank - (int)width, x->dims + width);
 	if (__builtin_mul_overflow(tuples, run, &all) || native_count(&n->in[2]) != all)
