@@ -448,6 +448,22 @@ static void place_copy(struct schedule *r, stage_id s)
 		sched_drop(r, sample);
 }
 
+/* A long sum that no template is for: its chains, at least, are short. */
+static void sum_in_levels(struct schedule *r, stage_id s)
+{
+	const struct stage *t = lstage(r->p, s);
+	struct long_sum sum = {0, 1, 1, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, 0};
+	struct words made = {0};
+
+	if (t->naxes == t->nspatial)
+		return;
+	sum.steps = sum.all = t->axis[t->nspatial].extent;
+	for (int a = t->nspatial + 1; a < t->naxes; a++)
+		sum.terms *= t->axis[a].extent;
+	sum.all *= sum.terms;
+	sched_levels(r, sym_str(t->name), axis_loop(r, s, t->nspatial, ""), sum, "scratch", &made);
+}
+
 const char *schedule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
 	struct schedule r = {.p = p, .along = -1, .want = want};
@@ -475,6 +491,9 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 		done = template_rows(&r, result);
 	if (!done && anchor && result && count_reductions(p) > 1)
 		done = template_blocks(&r, result);
+	for (stage_id s = 1, n = (stage_id)p->stages.n; !done && s < n; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_SUM && stage_whole(p, s))
+			sum_in_levels(&r, s);
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s)) {
 			place_copy(&r, s);
