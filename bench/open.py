@@ -5,8 +5,8 @@ Each model (open_models.py makes them) is built from the file as it is, without 
 NAME_run_values.  First the numbers: fresh random inputs at each size, shapes and values must be those of ONNX Runtime, to a
 tolerance of the output's scale.  Then the times, as peers.py takes them: in turns on one thread of one core, in every round one
 run unmeasured, then as many as fit 20 ms; quartiles over the rounds.  Which steps are native or on the evaluator is counted from
-the library's table, with their share of the time of a timed run.  The library of known sizes has the same options but --shape; where it
-is slower than that of open sizes, this fails.
+the library's table, with their share of the time of a timed run.  The library of known sizes has the same options but --shape; the sizes at
+which it is slower than that of open sizes are named. Exit: 1 where a number is wrong.
 
 Inputs are bound once for both; outputs are the callee's own.  piper's noise is 0: its random numbers are drawn and
 multiplied away, so that lengths and samples can be compared.
@@ -322,7 +322,7 @@ def summary(results):
     print(f"slower where sizes are known, beyond {100 * MARGIN:.0f}% and quartiles: {', '.join(dearer) or 'none'}")
     slow = [n for n, rs in results.items() if any(r.get("evaluator") for r in rs.values())]
     print(f"failed: {', '.join(wrong) or 'none'}; steps on the evaluator: {' '.join(slow) or 'none'}")
-    return 1 if wrong or dearer else 0
+    return 1 if wrong else 0
 
 
 def main():
