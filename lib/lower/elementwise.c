@@ -82,8 +82,9 @@ static ex_id softplus(struct lower *L, const ex_id *a)
 /* x tanh(log(1 + e)), e = exp(x), is x n / (n + 2), n = e (e + 2). The quotient is 1 long before e overflows. */
 static ex_id mish(struct lower *L, const ex_id *a)
 {
-	ex_id e = low_fn1(L, FN_EXP, low_fnc(L, FN_MIN, a[0], 40)), n = low_fn2(L, FN_MUL, e, low_fnc(L, FN_ADD, e, 2));
-	return low_fn2(L, FN_MUL, a[0], low_fn2(L, FN_DIV, n, low_fnc(L, FN_ADD, n, 2)));
+	ex_id x = low_wide(L, a[0]), e = low_fn1(L, FN_EXP, low_fnc(L, FN_MIN, x, 40));
+	ex_id n = low_fn2(L, FN_MUL, e, low_fnc(L, FN_ADD, e, 2));
+	return low_round(L, 0, low_fn2(L, FN_MUL, x, low_fn2(L, FN_DIV, n, low_fnc(L, FN_ADD, n, 2))));
 }
 
 static ex_id softsign(struct lower *L, const ex_id *a) { return low_fn2(L, FN_DIV, a[0], low_fnc(L, FN_ADD, low_fn1(L, FN_ABS, a[0]), 1)); }

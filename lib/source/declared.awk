@@ -1,12 +1,18 @@
 # The names that text of compiled models declares at file scope, and its macros, in quotes: no model may have one of them. Marks of
 # templates, @LIKE_THIS@, may begin a line; names that the model's is part of are its own. Of C files, which write more of that text: the
-# macros and static variables in their strings.
+# macros, static functions and static variables in their strings.
 function put(name) { if (name ~ /^[A-Za-z_][A-Za-z_0-9]*$/) printf "\"%s\",\n", name }
 {
 	gsub(/^(@[A-Z]+@)+/, "")
 	gsub(/__attribute__\(\([a-z]*\)\) */, "")
 }
 FILENAME ~ /\.c$/ {
+	line = $0
+	while (match(line, /"static [a-z_0-9 ]+[ *][a-z_]+\(/)) {
+		text = substr(line, RSTART, RLENGTH - 1)
+		put(substr(text, match(text, /[a-z_]+$/)))
+		line = substr(line, RSTART + RLENGTH)
+	}
 	while (match($0, /#define [A-Za-z_]+|static const [a-z_0-9 ]+ \**(const )?[a-z_]+\[/)) {
 		text = substr($0, RSTART, RLENGTH - (substr($0, RSTART, 1) == "s"))
 		if (substr($0, 1, RSTART - 1) ~ /"/)

@@ -39,7 +39,7 @@ def ended(code, said):
 
 def stored(x):
     """As .npz files hold it: what NumPy has no type for as float32, or a byte each."""
-    if x.dtype.kind == "V" or x.dtype.name.startswith(("bfloat", "float8", "float6", "float4", "int4", "uint4", "int2", "uint2")):
+    if x.dtype.kind == "V" or x.dtype.name.startswith(("bfloat", "float8", "float6_", "float4", "int4", "uint4", "int2", "uint2")):
         small = {"int4": np.int8, "int2": np.int8, "uint4": np.uint8, "uint2": np.uint8}
         return x.astype(small.get(x.dtype.name, np.float32))
     return x
