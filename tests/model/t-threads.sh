@@ -62,7 +62,8 @@ ok $? "a trace for one thread gets the lines for several, and they are printed"
 ge-plan --threads 0 fused.g >/dev/null 2>err
 [ $? = 64 ] && grep -q 'threads' err
 ok $? "--threads 0: 64"
-ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-plan -q --threads 2 | ge-emit -o digits 2>/dev/null && [ -s digits.c ] && ! grep -q pthread digits.c
+ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-plan -q --threads 2 --target=x86-64-v4 |
+	ge-emit --no-compile --target=x86-64-v4 -o digits 2>/dev/null && [ -s digits.c ] && ! grep -q pthread digits.c
 ok $? "nothing in the digits model is worth a thread"
 
 # From C: handles that come and go, several at a time.
