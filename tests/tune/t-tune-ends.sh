@@ -30,8 +30,8 @@ ok $? "a model that comes with a trace"
 HONE_KB=$PWD/kb4 tune-op $fake --json --trials 40 --only Gemm given.g -o dropped.g >report 2>err
 if grep -q '"verdict": "default"' report; then ! ge-dump dropped.g | grep -q 'trace="# trace'; else ge-dump dropped.g | grep -q 'trace="# trace'; fi
 ok $? "what it came with is dropped where the default is faster, and replaced where another is"
-kb put --here --quiet --kb kb4b <worse && tune-op --kb kb4b --quiet $fake --rotation 16 --only Gemm m.g -o so.g --json >report 2>err && ! grep -q '"ratio": 0.5' report &&
-	tune-op --kb kb4b --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json >report 2>err && [ -s report ] && ! grep -q '"ratio": 0.5' report
+kb put --here --quiet --kb kb4b <worse && tune-op --kb kb4b --quiet $fake --rotation 16 --only Gemm m.g -o so.g --json >report 2>err && ! grep -q '"ratio": 0\.5[^0-9]' report &&
+	tune-op --kb kb4b --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json >report 2>err && [ -s report ] && ! grep -q '"ratio": 0\.5[^0-9]' report
 ok $? "a record with other cold weights says nothing against what was timed with these (--rotation, as they were called)"
 kb put --here --quiet --kb kb4c <worse && tune-op --kb kb4c --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json 2>err | grep -q '"ratio": 0.5'
 ok $? "but it is better than none"
