@@ -1,4 +1,4 @@
-/* What a tool found out, told to the program that started it: one object of JSON in the file that --facts names. Messages are for
+/* Facts are what a tool tells the program that started it: one object of JSON in the file that --facts names. Messages are for
  * people, and no program reads them. */
 #ifndef HONE_FACTS_H
 #define HONE_FACTS_H

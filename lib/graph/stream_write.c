@@ -509,7 +509,7 @@ struct stream_writer *stream_create(const char *path, bool pack)
 	return w;
 }
 
-/* What a driver wants to know of a graph, so that it need not read it. */
+/* Facts about the graph that is written (nodes, groups), so that a driver need not read it. */
 static void tell_counts(struct module *m)
 {
 	struct graph_list order = {0};

@@ -185,7 +185,7 @@ static int64_t merged_groups(struct lower *L, int64_t step, bool rest)
 	return m <= groups ? m : 1;
 }
 
-/* Element `at` of weights of which m groups are taken at a time, as read makes it of the weight that is read; 0 between groups. */
+/* Buffer of the weights of m groups at a time: blocks along a diagonal, 0 beside them. element makes its elements of the weights. */
 static buf_id merged_weights(struct lower *L, int64_t m, enum dtype t, ex_id (*element)(struct lower *L, ex_id weight, poly o))
 {
 	struct polys *P = L->p->P;

@@ -94,7 +94,7 @@ static bool has_branches(const struct group *g)
 	return false;
 }
 
-/* The same for the sizes of a result that is a part of its operand. How many; -1: it is not one. */
+/* Symbols that stand for the sizes of a result that is a part of its operand. Returns how many; -1: it is no such part. */
 static int stand_for_parts(struct group *g, const struct graph *body, struct sizes_of *all, struct stand *s)
 {
 	struct module *m = g->m;
@@ -166,7 +166,7 @@ static void replace_branches(struct group *g, const struct graph *body, int n, d
 		stand_for_branches(g, body, n, d);
 }
 
-/* What is known where the result has elements. A group of several may have one with elements and one without. */
+/* Takes over bounds that hold where the result has elements; only for one result, as of several one may have none. */
 static void settle_dims(struct group *g, const struct graph *body)
 {
 	const struct type *t = body->out.n == 1 ? &val(g->m, body->out.a[0])->type : NULL;

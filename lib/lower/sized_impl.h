@@ -34,7 +34,7 @@ void sized_group_release(struct group *g);
 enum { POINTS = 5, USUAL = POINTS };
 /* Values that symbol k may have. */
 void sized_range(const struct group *g, int k, int64_t *lo, int64_t *hi);
-/* The same where the group has a result with elements: from *lo to *hi by the step that is returned. */
+/* Sizes of symbol k at which the group has a result with elements: from *lo to *hi, by the step that is returned. */
 int64_t sized_values(const struct group *g, int k, int64_t *lo, int64_t *hi);
 /* Size of symbol k at a point: primes, so that no product is another; the usual size last: of images a few, of rows many. */
 int64_t sized_at(const struct group *g, int point, int k);
@@ -47,7 +47,7 @@ void sized_set_types(struct group *g, const int64_t *size);
 /* Sizes for which nothing that varies is 1: an axis of one step would vanish. All that is halved is odd alike, or even: of an even
  * size a window of steps of two reads no border at the end. */
 void sized_choose_scale(struct group *g);
-/* Of odd sizes borders differ most: windows with steps reach beyond them. So do tiles of four, also where all sizes are even. */
+/* Chooses the sizes of the last points. Odd ones differ most at borders: windows with steps and tiles of four reach beyond them. */
 void sized_choose_rest(struct group *g);
 
 /* ---- sized_check.c, sized_branch.c, sized_stand.c, sized_grid.c ---- */
