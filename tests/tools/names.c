@@ -2,7 +2,8 @@
  * reaches a script, a command or a message: nothing of them runs, every program ends with an exit code of its own, and no control
  * character reaches the terminal.
  *
- * names [N [SEED]]: N names (a few), in all places. What a name would run makes a file "pwned". */
+ * names [N [SEED [PART OF]]]: N names (a few), in all places; with PART, every OF-th of them, so that several can run side by side. What a
+ * name would run makes a file "pwned". Names in a model are tried several to a model, which is then compiled once. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +28,7 @@ const struct tool tool; /* the library's main() is not linked */
 
 extern char **environ;
 
-enum { FEW = 3, SECONDS = 120, LONGEST = 100 };
+enum { FEW = 3, SECONDS = 120, LONGEST = 100, TOGETHER = 16 };
 
 /* ---- names ---- */
 
@@ -89,12 +90,12 @@ enum { NPIECES = sizeof pieces / sizeof *pieces };
 
 /* Those that were met in a place once; then random ones. */
 static const char *const known[] = {
-	"x;e touch pwned",   "$(touch pwned)", "'; touch pwned; '", "-o", "a\ntouch pwned\nb", "%s%s%n", "01-import", "--",
+	"x;e touch pwned",   "$(touch pwned)\033[31m", "'; touch pwned; '", "-o", "a\ntouch pwned\nb", "%s%s%n", "01-import", "--",
 	"\\'$(touch pwned)",
 };
 enum { NKNOWN = sizeof known / sizeof *known };
 
-static const char *name_of(size_t i, struct rng *r, struct arena *a)
+static const char *any_name(size_t i, struct rng *r, struct arena *a)
 {
 	char *s = arena_alloc(a, LONGEST + 64);
 	int64_t n = rng_range(r, 1, 4);
@@ -104,6 +105,19 @@ static const char *name_of(size_t i, struct rng *r, struct arena *a)
 	while (n-- > 0 && strlen(s) < LONGEST)
 		strcat(s, pieces[rng_range(r, 0, NPIECES - 1)]);
 	return s;
+}
+
+/* N different ones. */
+static const char **names_of(size_t n, struct rng *r, struct arena *a)
+{
+	const char **name = ARENA_ARRAY(a, const char *, n + 1);
+
+	for (size_t i = 0, k; i < n; i += k == i) {
+		name[i] = any_name(i, r, a);
+		for (k = 0; k < i && strcmp(name[k], name[i]);)
+			k++;
+	}
+	return name;
 }
 
 /* As a name of one file: a slash would make folders of it. */
@@ -211,7 +225,6 @@ static bool is_clean(const char *s)
 }
 
 static size_t tried;
-static bool many; /* names: as make soak has it */
 
 /* A program of that place ended with this code. */
 static void good(const char *place, int code)
@@ -228,6 +241,16 @@ static void good(const char *place, int code)
 	unlink("../pwned");
 }
 
+/* It did what it was told, too. */
+static void works(const char *place, int code)
+{
+	good(place, code);
+	if (code) {
+		ok(false, "%s: %s: code %d", place, shown(now), code);
+		printf("# said: %.400s\n", shown(said));
+	}
+}
+
 /* ---- models ---- */
 
 static void write_text(const char *path, const char *fmt, ...)
@@ -242,38 +265,105 @@ static void write_text(const char *path, const char *fmt, ...)
 	fclose(f);
 }
 
-/* A model whose input, output, symbol, node and constant have this name. */
-static void write_model(const char *path, const char *name, struct arena *a)
+/* A model with an input, an output, a symbol, a node and a constant of each name; its graph has the first. */
+static void write_model(const char *path, const char *const *name, size_t n, struct arena *a)
 {
-	const char *q = quoted(name, a), *y = quoted(arena_printf(a, "%s.y", name), a), *w = quoted(arena_printf(a, "%s.w", name), a);
+	FILE *f = fopen("model.txt", "w");
 
-	write_text("model.txt",
-		   "hone-text 1\nmodule ir=8 opset=17\nsymbol %s 0 inf\nconst %s = f32[3,4] [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3]\n"
-		   "graph main {\n  input %s: f32[%s,3]\n  %s = MatMul(%s, @%s) %s\n  output %s = %s\n}\n",
-		   q, w, q, q, y, q, w, q, y, y);
+	if (!f)
+		die(EX_IO, "model.txt");
+	fprintf(f, "hone-text 1\nmodule ir=8 opset=17\n");
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "meta %s = %s\nsymbol %s 0 inf\nconst %s = f32[3,4] [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, %zu]\n",
+			quoted(name[i], a), quoted(name[i], a), quoted(name[i], a), quoted(arena_printf(a, "%s.w", name[i]), a), i);
+	fprintf(f, "graph %s {\n", quoted(name[0], a));
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "  input %s: f32[%s,3]\n", quoted(name[i], a), quoted(name[i], a));
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "  %s = MatMul(%s, @%s) %s\n", quoted(arena_printf(a, "%s.y", name[i]), a), quoted(name[i], a),
+			quoted(arena_printf(a, "%s.w", name[i]), a), quoted(name[i], a));
+	for (size_t i = 0; i < n; i++) {
+		const char *y = quoted(arena_printf(a, "%s.y", name[i]), a);
+		fprintf(f, "  output %s = %s\n", y, y);
+	}
+	fprintf(f, "}\n");
+	fclose(f);
 	ok(!run("ge-load", "model.txt", "-o", "model.g", NULL) && !run("ge-export", "model.g", "-o", path, NULL), "a model is made: %s",
-	   shown(name));
+	   shown(name[0]));
+}
+
+/* Arrays of these names. */
+static void write_samples(const char *path, const char *const *name, size_t n, struct arena *a)
+{
+	FILE *f = fopen("samples.txt", "w");
+
+	if (!f)
+		die(EX_IO, "samples.txt");
+	fprintf(f, "hone-text 1\nmodule ir=8 opset=17\nconst c = f32[2,3] [1, 2, 3, 4, 5, 6]\ngraph main {\n");
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "  y%zu = Neg(@c)\n  output %s = y%zu\n", i, quoted(name[i], a), i);
+	fprintf(f, "}\n");
+	fclose(f);
+	ok(!run("ge-load", "samples.txt", "-o", "samples.g", NULL) && !run("run-ref", "samples.g", "-o", path, NULL),
+	   "samples are made: %s", shown(name[0]));
 }
 
 /* ---- places ---- */
 
-static void in_model(const char *name, bool whole, struct arena *a)
+static void in_model(const char *name, struct arena *a)
 {
-	write_model("named.onnx", name, a);
-	good("names in a model: hone passes", run("hone", "passes", "named.onnx", "-o", "p.g", NULL));
-	good("names in a model: hone simplify", run("hone", "simplify", "named.onnx", "s.onnx", NULL));
-	good("names in a model: ge-stat", run("hone", "ge-stat", "named.onnx", NULL));
+	write_model("named.onnx", &name, 1, a);
+	works("names in a model: hone passes", run("hone", "passes", "named.onnx", "-o", "p.g", NULL));
+	works("names in a model: ge-stat", run("hone", "ge-stat", "named.onnx", NULL));
 	good("names in a model: tune, a size lacks", run("hone", "tune", "named.onnx", "--runner", "fake", "-o", "t", NULL));
 	good("names in a model: gears", run("hone", "passes", "named.onnx", "--gears", arena_printf(a, "%s=1,2", name), "-o", "p.g", NULL));
-	if (!whole)
-		return;
-	good("names in a model: hone build", run("hone", "build", "named.onnx", "-o", "b", NULL));
-	good("names in a model: the library", run("run-dev", "--bench", "--kernels", "--seconds", "0.01", "b.so", NULL));
-	good("names in a model: hone quantize", run("hone", "quantize", "named.onnx", "--data", "x.npz", "-o", "q.onnx", NULL));
+}
+
+/* What takes long, for several names at a time. */
+static void in_models(const char *const *name, size_t n, struct arena *a)
+{
+	write_model("named.onnx", name, n, a);
+	write_samples("named.npz", name, n, a);
+	works("names in a model: hone simplify", run("hone", "simplify", "named.onnx", "s.onnx", NULL));
+	works("names in a model: hone build", run("hone", "build", "named.onnx", "-o", "b", NULL));
+	works("names in a model: the library",
+	      run("run-dev", "--bench", "--kernels", "--seconds", "0.01", "-i", "named.npz", "b.so", NULL));
+	works("names in a model: the library's outputs", run("run-dev", "-i", "named.npz", "b.so", "-o", "outputs.npz", NULL));
+	works("names in a model: run-cmp", run("run-cmp", "-i", "named.npz", "b.so", "named.onnx", NULL));
+	works("names in a model: run-cmp --json", run("run-cmp", "--json", "-i", "named.npz", "b.so", "named.onnx", NULL));
+	works("names in a model: statistics", run("ge-calibrate", "model.g", "named.npz", "-o", "named.stats", NULL));
+	works("names in a model: ge-quantize", run("ge-quantize", "-s", "named.stats", "model.g", "-o", "named.q.g", NULL));
+	works("names in a model: hone quantize", run("hone", "quantize", "named.onnx", "--data", "named.npz", "-o", "q.onnx", NULL));
+}
+
+/* Files that single tools read and write. */
+static void in_written(const char *name, struct arena *a)
+{
+	const char *path = arena_printf(a, "./%s", file_of(name, a)), *stats = arena_printf(a, "%s.stats", path);
+
+	works("statistics", run("ge-calibrate", "plain.g", "x.npy", "-o", stats, NULL));
+	works("statistics, read",
+	      run("ge-quantize", "-s", stats, "--facts", arena_printf(a, "%s.facts", path), "plain.g", "-o", "q.g", NULL));
+	works("an array", run("run-ref", "ones.g", "-o", arena_printf(a, "%s.npy", path), NULL));
+	works("an array, read",
+	      run("run-ref", "plain.g", "-i", arena_printf(a, "x=%s.npy", path), "-o", arena_printf(a, "%s.npz", path), NULL));
+	works("a dump of records", run("kb", "dump", "--kb", "records.kb", "-o", arena_printf(a, "%s.records", path), NULL));
+	works("a dump of records, read", run("kb", "load", arena_printf(a, "%s.records", path), NULL));
+	good("a knowledge base", run("kb", "stat", "--kb", arena_printf(a, "%s.kb", path), NULL));
+	good("knowledge, merged", run("kb", "merge", arena_printf(a, "%s.kb", path), NULL));
+	good("a trace", run("ge-emit", "planned.g", "--trace", arena_printf(a, "%s.trace", name), "-o", "traced", NULL));
+	char *address = file_of(name, a); /* behind a blank stands a command, which is the user's */
+	address[strcspn(address, " \t\r\n#")] = 0;
+	write_text("hosts", "%s\n", address);
+	good("a host", run("tune-grad", "calibrate", "--hosts", "hosts", "--timeout", "0.1", "-o", "curve.tsv", NULL));
+	good("a file of hosts", run("tune-grad", "calibrate", "--mpi", "--hosts", name, "--timeout", "0.1", "-o", "curve.tsv", NULL));
+	good("a plan's form", run("tune-grad", "plan", "-f", name, "grads.tsv", "-c", "curve.tsv", NULL));
+	write_text("grads.tsv", "%s\t4\t1\n", name);
+	good("a gradient", run("tune-grad", "plan", "grads.tsv", "--alpha=1", "--beta=1", NULL));
 }
 
 /* Files and folders of this name. */
-static void in_files(const char *name, bool whole, struct arena *a)
+static void in_files(const char *name, size_t i, struct arena *a)
 {
 	const char *file = file_of(name, a), *model = arena_printf(a, "%s.onnx", file), *graph = arena_printf(a, "%s.g", file);
 	const char *folder = arena_printf(a, "%s.folder", file), *inside = arena_printf(a, "%s/%s", folder, model);
@@ -291,19 +381,20 @@ static void in_files(const char *name, bool whole, struct arena *a)
 	good("a check's arguments", run("hone", "simplify", "--check", "test -s", "--", model, "out.onnx", NULL));
 	good("--external", run("hone", "simplify", "--external", file, "--", "plain.onnx", "out.onnx", NULL));
 	good("--data", run("hone", "quantize", "plain.onnx", "--data", file, "-o", "q.onnx", NULL));
-	if (!whole)
-		return;
-	good("a stem", run("hone", "build", "--set", "n=2", "-o", arena_printf(a, "%s/%s", folder, file), "--", model, NULL));
-	good("a stem, tuned",
-	     run("hone", "tune", "--set", "n=2", "--runner", "fake", "--trials", "1", "--kb", arena_printf(a, "%s.kb", file), "--report",
-		 arena_printf(a, "%s.html", file), "-o", arena_printf(a, "%s.tuned", file), "--", model, NULL));
-	good("a metric's argument", run("hone", "quantize", "--", model, "-o", "q.onnx", "--data", "x.npy", NULL));
+	in_written(name, a);
+	if (i % 2)
+		works("a stem", run("hone", "build", "--set", "n=2", "-o", arena_printf(a, "%s/%s", folder, file), "--", model, NULL));
+	else
+		works("a stem, tuned", run("hone", "tune", "--set", "n=2", "--runner", "fake", "--trials", "1", "--keep", "--kb",
+					   arena_printf(a, "%s.kb", file), "--report", arena_printf(a, "%s.html", file), "-o",
+					   arena_printf(a, "%s.tuned", file), "--", model, NULL));
 }
 
 static void in_options(const char *name, struct arena *a)
 {
-	static const char *const value[] = {"--set", "--shape",  "--const", "--alias",   "--gears", "--histogram", "--times",
-					    "-k",    "--target", "--until", "--threads", "--lanes", "--from"};
+	static const char *const value[] = {"--set",       "--shape", "--const", "--alias", "--gears",
+					    "--histogram", "--times", "-k",      "--until", "--from"};
+	static const char *const late[] = {"--threads", "--lanes", "--target", "--error"};
 	static const char *const of_sizes[] = {"--set=%s=2", "--shape=%s:2x3", "--const=%s=1", "--alias=%s=%s", "--gears=%s=1,2"};
 	static const char *const tuned[] = {"--only",      "--skip", "--strategy", "--cost-model",
 					    "--scheduler", "--seed", "--seconds",  "--trials"};
@@ -313,6 +404,8 @@ static void in_options(const char *name, struct arena *a)
 
 	for (size_t i = 0; i < sizeof value / sizeof *value; i++)
 		good(value[i], run("hone", "passes", "plain.onnx", value[i], name, "-o", "out.g", NULL));
+	for (size_t i = 0; i < sizeof late / sizeof *late; i++)
+		good(late[i], run("hone", "passes", "--from", "plan", "laid.g", late[i], name, "-o", "out.g", NULL));
 	for (size_t i = 0; i < sizeof of_sizes / sizeof *of_sizes; i++)
 		good(of_sizes[i], run("hone", "passes", "plain.onnx", arena_printf(a, of_sizes[i], name, name), "-o", "out.g", NULL));
 	for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
@@ -340,29 +433,29 @@ static void in_histogram(const char *name)
 	     run("hone", "passes", "plain.onnx", "--histogram", "histogram", "--times", "histogram", "-k", "2", "-o", "out.g", NULL));
 }
 
-/* Variables of the environment that name places. */
-static void in_environment(const char *name, bool whole, struct arena *a)
+/* Variables of the environment that name places. What takes long is done with one name of nine, and one of the variables. */
+static void in_environment(const char *name, size_t i, struct arena *a)
 {
 	static const char *const variable[] = {"TMPDIR", "HONE_BLOBS", "XDG_DATA_HOME"};
 	const char *path = arena_printf(a, "%s/%s.place", getenv("PWD_HERE"), file_of(name, a));
 
 	mkdir(path, 0777);
-	for (size_t i = 0; i < sizeof variable / sizeof *variable; i++) {
-		bool builds = whole && (many || !i);
-		char *before = getenv(variable[i]) ? arena_str(a, getenv(variable[i])) : NULL;
-		setenv(variable[i], path, 1);
-		good(variable[i], run("hone", "simplify", "plain.onnx", "out.onnx", NULL));
-		if (builds) {
-			good(variable[i], run("hone", "build", "plain.onnx", "--set", "n=2", "-o", "b", NULL));
-			good(variable[i],
-			     run("hone", "quantize", "plain.onnx", "--data", "x.npy", "--metric", "echo 1; test -s", "-o", "q.onnx", NULL));
-			good(variable[i], run("hone", "tune", "plain.onnx", "--set", "n=2", "--runner", "run-dev --serve", "--trials", "1",
-					      "-o", "t", NULL));
-		}
+	for (size_t k = 0; k < sizeof variable / sizeof *variable; k++) {
+		char *before = getenv(variable[k]) ? arena_str(a, getenv(variable[k])) : NULL;
+		setenv(variable[k], path, 1);
+		works(variable[k], run("hone", "simplify", "plain.onnx", "out.onnx", NULL));
+		if (i % 9 == k)
+			works(variable[k], run("hone", "build", "plain.onnx", "--set", "n=2", "-o", "b", NULL));
+		else if (i % 9 == 3 + k)
+			works(variable[k], run("hone", "tune", "plain.onnx", "--set", "n=2", "--runner", "run-dev --serve", "--trials", "1",
+					       "-o", "t", NULL));
+		else if (i % 9 == 6 + k)
+			works(variable[k], run("hone", "quantize", "-q", "plain.onnx", "--data", "x.npy", "--metric", "echo 1; test -s",
+					       "-o", "q.onnx", NULL));
 		if (before)
-			setenv(variable[i], before, 1);
+			setenv(variable[k], before, 1);
 		else
-			unsetenv(variable[i]);
+			unsetenv(variable[k]);
 	}
 }
 
@@ -383,14 +476,14 @@ static void in_makefile(const char *name, struct arena *a)
 	}
 }
 
-static void everywhere(const char *name, bool whole, struct arena *a)
+static void everywhere(const char *name, size_t i, struct arena *a)
 {
 	now = name;
-	in_model(name, whole, a);
-	in_files(name, whole, a);
+	in_model(name, a);
+	in_files(name, i, a);
 	in_options(name, a);
 	in_histogram(name);
-	in_environment(name, whole, a);
+	in_environment(name, i, a);
 	in_makefile(name, a);
 }
 
@@ -402,8 +495,7 @@ static void begin(struct arena *a)
 
 	if (!top)
 		die(EX_BADUSE, "names: run by tests/run.sh");
-	mkdir("in", 0777);
-	if (chdir("in"))
+	if (mkdir("in", 0777) || chdir("in"))
 		die_errno(EX_IO, "in");
 	setenv("PWD_HERE", getcwd(NULL, 0), 1);
 	setenv("HONE_KB", arena_printf(a, "%s/kb", getenv("PWD_HERE")), 1);
@@ -414,9 +506,13 @@ static void begin(struct arena *a)
 		   "graph main {\n  input x: f32[n,3]\n  m = MatMul(x, @w)\n  y = Relu(m)\n  output y = y\n}\n");
 	write_text("rules.mk", "include %s/share/hone.mk\n", top);
 	ok(!run("ge-load", "plain.txt", "-o", "plain.g", NULL) && !run("ge-export", "plain.g", "-o", "plain.onnx", NULL) &&
-		   !run("hone", "passes", "--set=n=2", "--until", "layout", "plain.onnx", "-o", "laid.g", NULL),
+		   !run("hone", "passes", "--set=n=2", "--until", "layout", "plain.onnx", "-o", "laid.g", NULL) &&
+		   !run("ge-plan", "laid.g", "-o", "planned.g", NULL),
 	   "a model");
 	ok(!run("hone", "run-ref", "--set", "n=2", "plain.g", "-o", "x.npz", NULL), "samples");
+	ok(!run("hone", "tune", "-q", "--set", "n=2", "--runner", "fake", "--trials", "1", "--kb", "records.kb", "-o", "t", "plain.onnx",
+		NULL),
+	   "records");
 	write_text("ones.txt",
 		   "hone-text 1\nmodule ir=8 opset=17\nconst c = f32[6,3] [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n"
 		   "graph main {\n  y = Neg(@c)\n  output y = y\n}\n");
@@ -425,14 +521,23 @@ static void begin(struct arena *a)
 
 int main(int argc, char **argv)
 {
-	size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : FEW;
-	struct rng r = {argc > 2 ? strtoul(argv[2], NULL, 10) : 44};
-	struct arena a = {0};
+	size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : FEW, seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 44;
+	size_t part = argc > 4 ? strtoul(argv[3], NULL, 10) : 0, parts = argc > 4 ? strtoul(argv[4], NULL, 10) : 1, k = 0;
+	struct rng r = {seed};
+	struct arena names = {0}, a = {0};
+	const char **name = names_of(n, &r, &names);
 
-	many = n > FEW;
-	begin(&a);
-	for (size_t i = 0; i < n; i++)
-		everywhere(name_of(i, &r, &a), i % 5 == 0, &a);
-	ok(tried > 50 * n, "%zu names in %zu places", n, tried);
+	for (size_t i = part; i < n; i += parts)
+		name[k++] = name[i];
+	begin(&names);
+	for (size_t i = 0; i < k; i += TOGETHER) {
+		now = name[i];
+		in_models(name + i, k - i < TOGETHER ? k - i : TOGETHER, &a);
+	}
+	for (size_t i = 0; i < k; i++) {
+		everywhere(name[i], i, &a);
+		arena_release(&a);
+	}
+	ok(tried > 50 * k, "%zu names in %zu places", k, tried);
 	return tap_done();
 }

@@ -250,7 +250,7 @@ void child_failed(struct hone *h, int code, const struct facts *f)
 	bool any = tell_said(h) || facts_get(f, "error");
 
 	if (give)
-		fprintf(stderr, "hone: give them, for example: %s%s\n", h->line, give);
+		fprintf(stderr, "hone: give them, for example: %s\n", shown(text(h, "%s%s", h->line, give)));
 	if (any)
 		die_silent(code);
 	if (code == EX_IO)
