@@ -50,7 +50,7 @@ build/gen/%.o: build/gen/%.c
 build/gen/onnx.pb-c.c build/gen/onnx.pb-c.h &: lib/onnx/onnx.proto
 	@mkdir -p build/gen
 	protoc-c --proto_path=lib/onnx --c_out=build/gen onnx.proto
-$(patsubst %.c,build/%.o,$(wildcard lib/onnx/*.c)): | build/gen/onnx.pb-c.h
+$(patsubst %.c,build/%.o,$(wildcard lib/onnx/*.c lib/onnx/*/*.c)): | build/gen/onnx.pb-c.h
 
 # Text that a program carries in it: build/gen/FILE.inc is FILE as a C string.
 build/gen/%.inc: %

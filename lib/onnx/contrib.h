@@ -1,5 +1,5 @@
-/* Operators of other domains in ONNX's words: what contrib.c and ml.c share. They stand before the node that they replace, and the last
- * of them takes its results. */
+/* Operators of other domains in ONNX's words: what lib/onnx/contrib/, ml.c and preview.c share. They stand before the node that they
+ * replace, and the last of them takes its results. */
 #ifndef HONE_CONTRIB_H
 #define HONE_CONTRIB_H
 #include "onnx/import.h"
@@ -28,6 +28,19 @@ static inline val_id make(struct contrib *x, enum opcode op, int nin, const val_
 static inline node_id made(struct contrib *x, val_id v) { return val(x->m, v)->def; }
 static inline val_id un(struct contrib *x, enum opcode op, val_id a) { return make(x, op, 1, &a); }
 static inline val_id bin(struct contrib *x, enum opcode op, val_id a, val_id b) { return make(x, op, 2, (val_id[]){a, b}); }
+static inline val_id tri(struct contrib *x, enum opcode op, val_id a, val_id b, val_id c) { return make(x, op, 3, (val_id[]){a, b, c}); }
+
+/* v, with an attribute of its node. */
+static inline val_id with_int(struct contrib *x, val_id v, const char *attr, int64_t n)
+{
+	attr_set_int(x->m, made(x, v), attr, n);
+	return v;
+}
+static inline val_id with_float(struct contrib *x, val_id v, const char *attr, double f)
+{
+	attr_set_float(x->m, made(x, v), attr, f);
+	return v;
+}
 
 static inline void keep(struct contrib *x, val_id v, const char *attr)
 {
@@ -49,22 +62,27 @@ static inline bool result_is(struct contrib *x, uint32_t k, val_id v)
 	val(x->m, out)->index = 0;
 	return true;
 }
-static inline bool done(struct contrib *x, val_id v) { return result_is(x, 0, v); }
+static inline bool done(struct contrib *x, val_id v) { return !wants(x, 0) || result_is(x, 0, v); }
 
-/* contrib_values.c: what is known of v's type, rank and extents; nodes before it are inferred for that. */
+/* values.c: what is known of v's type, rank and extents; nodes before it are inferred for that. */
 const struct type *contrib_type(struct contrib *x, val_id v);
 int contrib_rank(struct contrib *x, val_id v);
 bool contrib_extent(struct contrib *x, val_id v, int axis, int64_t *n);
-val_id contrib_cast(struct contrib *x, val_id v, enum dtype t); /* v itself, if it is of type t */
+bool contrib_fixed(struct contrib *x, uint32_t i, int axis, int64_t *n); /* the same of operand i; axes from the last are negative */
+val_id contrib_cast(struct contrib *x, val_id v, enum dtype t);          /* v itself, if it is of type t */
 val_id contrib_ints(struct contrib *x, int n, const int64_t *v);
 val_id contrib_scalar(struct contrib *x, enum dtype t, double c);
 val_id contrib_number(struct contrib *x, double c); /* f32 */
 val_id contrib_reshaped(struct contrib *x, val_id v, int n, const int64_t *dims);
+val_id contrib_transposed(struct contrib *x, val_id v, int n, const int64_t *perm);
+val_id contrib_joined(struct contrib *x, int n, const val_id *v, int64_t axis);         /* Concat */
+val_id contrib_size(struct contrib *x, val_id v, int axis);                             /* extent `axis` at run time: i64[1] */
+val_id contrib_part(struct contrib *x, val_id v, int64_t axis, val_id from, val_id to); /* Slice; from and to: i64[1] */
+/* v split along `axis` in n parts: of sizes[i], or all alike where sizes is NULL. */
+const val_id *contrib_split(struct contrib *x, val_id v, int64_t axis, int n, const int64_t *sizes);
 val_id contrib_shaped_like(struct contrib *x, enum opcode op, val_id g, val_id v); /* op, Reshape or Expand, of g to v's shape */
 val_id contrib_filled_like(struct contrib *x, val_id v, enum dtype t, double c);   /* of v's shape */
 
-/* MatMulNBits of com.microsoft (n_bits.c). false: not in a form that ONNX has words for. */
-bool n_bits_matmul(struct contrib *x);
 /* Operators of the domain ai.onnx.ml (ml.c). false: not one that ONNX has words for. */
 bool ml_expand(struct contrib *x);
 /* Operators of the domains ai.onnx.preview and ai.onnx.preview.training (preview.c). false: not one of them. */

@@ -11,7 +11,7 @@ static bool stays(const struct node *n)
 {
 	const char *domain = sym_str(n->domain);
 
-	if (strcmp(domain, "com.microsoft") && strcmp(domain, "ai.onnx.ml"))
+	if (!contrib_is_own(domain, sym_str(n->optype)) && strcmp(domain, "ai.onnx.ml"))
 		return false;
 	for (uint32_t i = 0; i < n->nattr; i++)
 		if (n->attr[i].kind == ATTR_GRAPH || n->attr[i].kind == ATTR_GRAPHS)

@@ -288,7 +288,7 @@ static enum opcode operator_of(struct importer *c, const Onnx__NodeProto *p)
 		enum opcode op = op_find("", sym_str(import_name(&p->op_type)));
 		if (c->opset < OLDEST_OPSET)
 			import_die(c, "the model imports no opset of ai.onnx; cut short?");
-		if (op == OP_OTHER)
+		if (op == OP_OTHER && !contrib_is_own("ai.onnx", sym_str(import_name(&p->op_type))))
 			warn("%s: %s: no such operator in ONNX up to opset %d; it goes through as it is", c->path,
 			     shown(sym_str(import_name(&p->op_type))), CANONICAL_OPSET);
 		return op;

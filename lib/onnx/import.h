@@ -103,7 +103,9 @@ val_id scope_lookup(struct importer *c, sym name);
  * whole, or what it computes is not known. */
 bool foreign_keep(struct importer *c, node_id id);
 
-/* contrib.c: node id, which is in no order of nodes yet, in ONNX's operators, put there. false: it is not known. */
+/* contrib/contrib.c: is this an operator that ONNX Runtime adds? Some stand in ONNX's own domain. */
+bool contrib_is_own(const char *domain, const char *name);
+/* node id, which is in no order of nodes yet, in ONNX's operators, put there. false: it is not known. */
 bool contrib_expand(struct importer *c, node_id id);
 
 /* functions.c: functions of the model, expanded where they are called. */

@@ -10,24 +10,6 @@ static val_id root(struct contrib *x, val_id a) { return un(x, OP_Sqrt, a); }
 
 /* ---- FlexAttention ---- */
 
-/* Extent `axis` of v, as a list of one. */
-static val_id extent_of(struct contrib *x, val_id v, int axis)
-{
-	val_id y = un(x, OP_Shape, v);
-
-	attr_set_int(x->m, made(x, y), "start", axis);
-	attr_set_int(x->m, made(x, y), "end", axis + 1);
-	return y;
-}
-
-static val_id shape_of(struct contrib *x, int n, const val_id *extents)
-{
-	val_id y = make(x, OP_Concat, n, extents);
-
-	attr_set_int(x->m, made(x, y), "axis", 0);
-	return y;
-}
-
 /* v after the graph that attribute `name` holds, if there is one. What it captures are the operands behind the first three. */
 static val_id modified(struct contrib *x, const char *name, val_id v)
 {
@@ -56,16 +38,16 @@ static val_id scale_of(struct contrib *x, val_id q, enum dtype t)
 		return contrib_scalar(x, t, attr_float(self(x), "scale", 1));
 	if (contrib_extent(x, q, 3, &n) && n > 0)
 		return contrib_scalar(x, t, 1 / sqrt((double)n));
-	return un(x, OP_Reciprocal, root(x, contrib_cast(x, extent_of(x, q, 3), t)));
+	return un(x, OP_Reciprocal, root(x, contrib_cast(x, contrib_size(x, q, 3), t)));
 }
 
 /* Heads of queries in groups, one for each head of keys: [N, Hkv, H / Hkv, L, E]. */
 static val_id grouped(struct contrib *x, val_id q, val_id k)
 {
-	val_id heads = extent_of(x, k, 1), in[5] = {extent_of(x, q, 0), heads, 0, extent_of(x, q, 2), extent_of(x, q, 3)};
+	val_id heads = contrib_size(x, k, 1), in[5] = {contrib_size(x, q, 0), heads, 0, contrib_size(x, q, 2), contrib_size(x, q, 3)};
 
-	in[2] = quotient(x, extent_of(x, q, 1), heads);
-	return bin(x, OP_Reshape, q, shape_of(x, 5, in));
+	in[2] = quotient(x, contrib_size(x, q, 1), heads);
+	return bin(x, OP_Reshape, q, contrib_joined(x, 5, in, 0));
 }
 
 static bool same_heads(struct contrib *x, val_id q, val_id k)
@@ -85,8 +67,8 @@ static val_id product(struct contrib *x, val_id a, val_id b, bool same)
 	axis = contrib_ints(x, 1, (int64_t[]){2});
 	y = bin(x, OP_MatMul, grouped(x, a, b), bin(x, OP_Unsqueeze, b, axis));
 	for (int i = 0; i < 4; i++)
-		in[i] = extent_of(x, i < 3 ? a : b, i);
-	return bin(x, OP_Reshape, y, shape_of(x, 4, in));
+		in[i] = contrib_size(x, i < 3 ? a : b, i);
+	return bin(x, OP_Reshape, y, contrib_joined(x, 4, in, 0));
 }
 
 static bool narrow(enum dtype t) { return t == DT_F16 || t == DT_BF16; }

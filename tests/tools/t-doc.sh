@@ -27,6 +27,13 @@ nothing "the files that doc/ and README.md name are there" "$(grep -noE '(^|[^A-
 	case $path in *[A-Z][A-Z]* | *-) continue ;; esac
 	[ -e "$path" ] || [ -e "$path.c" ] || [ -e "bin/${path##*/}" ] || echo "$page:$line: $path"
 done)"
+nothing "doc/contrib.md names the operators that lib/onnx/contrib reads" "$(diff "$(
+	sed -n 's/^\t{"\([A-Za-z0-9]*\)", [0-9]*, .*/\1/p' lib/onnx/contrib/*.c | LC_ALL=C sort >"$OLDPWD/read"
+	echo "$OLDPWD/read"
+)" "$(
+	sed -n 's/^| \([A-Z][^|]*\) |.*/\1/p' doc/contrib.md | tr -d ' ' | tr ',' '\n' | LC_ALL=C sort >"$OLDPWD/said"
+	echo "$OLDPWD/said"
+)")"
 nothing "links between pages lead somewhere" "$(grep -noE '\]\([^)#:]+\)' README.md doc/*.md examples/*/README.md | while IFS=: read -r page line link; do
 	link=${link#*(} && link=${link%)}
 	[ -e "$(dirname "$page")/$link" ] || echo "$page:$line: $link"

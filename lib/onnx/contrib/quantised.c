@@ -1,7 +1,7 @@
 /* Quantised operators of the domain com.microsoft, in ONNX's words. What is not as they have it stays an unknown operator.
  * QLinearX(x, scale, zero..., scale, zero of the result) is X between DequantizeLinear and QuantizeLinear. */
 #include <string.h>
-#include "onnx/contrib.h"
+#include "onnx/contrib/rows.h"
 
 static val_id dequantize(struct contrib *x, uint32_t q, uint32_t scale, uint32_t zero)
 {
@@ -163,40 +163,20 @@ static bool quantize_linear(struct contrib *x)
 }
 static bool dequantize_linear(struct contrib *x) { return operand(x, 1) && done(x, same_of(x, OP_DequantizeLinear)); }
 
-static const struct {
-	const char *name;
-	bool (*expand)(struct contrib *x);
-} rows[] = {
-	{"DequantizeLinear", dequantize_linear},
-	{"DynamicQuantizeMatMul", dynamic_quantize_matmul},
-	{"MatMulIntegerToFloat", matmul_integer_to_float},
-	{"MatMulNBits", n_bits_matmul},
-	{"QGemm", gemm},
-	{"QLinearAdd", add},
-	{"QLinearAveragePool", average_pool},
-	{"QLinearConcat", concat},
-	{"QLinearGlobalAveragePool", global_average_pool},
-	{"QLinearLeakyRelu", leaky_relu},
-	{"QLinearMul", mul},
-	{"QLinearSigmoid", sigmoid},
-	{"QLinearSoftmax", softmax},
-	{"QLinearWhere", where},
-	{"QuantizeLinear", quantize_linear},
+const struct contrib_row contrib_quantised[] = {
+	{"DequantizeLinear", 1, dequantize_linear},
+	{"DynamicQuantizeMatMul", 1, dynamic_quantize_matmul},
+	{"MatMulIntegerToFloat", 1, matmul_integer_to_float},
+	{"QGemm", 1, gemm},
+	{"QLinearAdd", 1, add},
+	{"QLinearAveragePool", 1, average_pool},
+	{"QLinearConcat", 1, concat},
+	{"QLinearGlobalAveragePool", 1, global_average_pool},
+	{"QLinearLeakyRelu", 1, leaky_relu},
+	{"QLinearMul", 1, mul},
+	{"QLinearSigmoid", 1, sigmoid},
+	{"QLinearSoftmax", 1, softmax},
+	{"QLinearWhere", 1, where},
+	{"QuantizeLinear", 1, quantize_linear},
+	{0},
 };
-
-bool contrib_expand(struct importer *c, node_id id)
-{
-	struct contrib x = {c, c->m, id};
-	const struct node *n = node(c->m, id);
-
-	if (!strcmp(sym_str(n->domain), "ai.onnx.ml"))
-		return ml_expand(&x);
-	if (!strcmp(sym_str(n->domain), "ai.onnx.preview") || !strcmp(sym_str(n->domain), "ai.onnx.preview.training"))
-		return preview_expand(&x);
-	if (strcmp(sym_str(n->domain), "com.microsoft") || n->nout < 1 || !n->out[0] || !n->nin || !n->in[0])
-		return false;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (!strcmp(rows[i].name, sym_str(n->optype)))
-			return rows[i].expand(&x);
-	return false;
-}

@@ -6,7 +6,7 @@
  * x over each block, times them and the scales. */
 #include <math.h>
 #include <string.h>
-#include "onnx/contrib.h"
+#include "onnx/contrib/rows.h"
 
 struct blocks {
 	int64_t N, K, block, count, bits; /* count: blocks of a row */
@@ -206,7 +206,7 @@ static val_id block_sums(struct contrib *x, const struct blocks *b, val_id v)
 	return v;
 }
 
-bool n_bits_matmul(struct contrib *x)
+bool contrib_matmul_n_bits(struct contrib *x)
 {
 	struct blocks b;
 

@@ -41,6 +41,13 @@ bool contrib_extent(struct contrib *x, val_id v, int axis, int64_t *n)
 	return t->rank > axis && t->dims[axis] != POLY_UNKNOWN && poly_is_const(x->m->dims, t->dims[axis], n);
 }
 
+bool contrib_fixed(struct contrib *x, uint32_t i, int axis, int64_t *n)
+{
+	int rank = operand(x, i) ? contrib_rank(x, operand(x, i)) : -1;
+
+	return rank > 0 && axis >= -rank && axis < rank && contrib_extent(x, operand(x, i), axis < 0 ? axis + rank : axis, n);
+}
+
 val_id contrib_cast(struct contrib *x, val_id v, enum dtype t)
 {
 	val_id y;
@@ -68,6 +75,41 @@ val_id contrib_scalar(struct contrib *x, enum dtype t, double c)
 val_id contrib_number(struct contrib *x, double c) { return contrib_scalar(x, DT_F32, c); }
 
 val_id contrib_reshaped(struct contrib *x, val_id v, int n, const int64_t *dims) { return bin(x, OP_Reshape, v, contrib_ints(x, n, dims)); }
+
+val_id contrib_transposed(struct contrib *x, val_id v, int n, const int64_t *perm)
+{
+	v = un(x, OP_Transpose, v);
+	attr_set_ints(x->m, made(x, v), "perm", n, perm);
+	return v;
+}
+
+val_id contrib_joined(struct contrib *x, int n, const val_id *v, int64_t axis)
+{
+	return with_int(x, make(x, OP_Concat, n, v), "axis", axis);
+}
+
+val_id contrib_size(struct contrib *x, val_id v, int axis)
+{
+	val_id y = un(x, OP_Shape, v);
+
+	with_int(x, y, "start", axis);
+	return axis == -1 ? y : with_int(x, y, "end", axis + 1);
+}
+
+val_id contrib_part(struct contrib *x, val_id v, int64_t axis, val_id from, val_id to)
+{
+	return make(x, OP_Slice, 4, (val_id[]){v, from, to, contrib_ints(x, 1, &axis)});
+}
+
+const val_id *contrib_split(struct contrib *x, val_id v, int64_t axis, int n, const int64_t *sizes)
+{
+	node_id id = node_new(x->m, self(x)->graph, OP_Split, sizes ? 2 : 1, (val_id[]){v, sizes ? contrib_ints(x, n, sizes) : 0}, n);
+
+	attr_set_int(x->m, id, "axis", axis);
+	if (!sizes)
+		attr_set_int(x->m, id, "num_outputs", n);
+	return node(x->m, id)->out;
+}
 
 /* y, which has v's shape, as far as that is known. */
 static val_id shaped_like(struct contrib *x, val_id y, val_id v, enum dtype t)

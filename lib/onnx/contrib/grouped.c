@@ -1,0 +1,143 @@
+/* GroupQueryAttention of com.microsoft. New keys and values are written into the cache behind what it holds of each sentence, then the
+ * queries attend to it: TensorScatter and Attention. The cache becomes as long as it must be: what comes in may be the buffer of all tokens
+ * to come, or hold just those that were. */
+#include <string.h>
+#include "onnx/contrib/rows.h"
+
+enum { QUERY, KEY, VALUE, PAST_KEY, PAST_VALUE, LENGTHS, TOTAL, COS, SIN, POSITIONS, BIAS, SINK, K_SCALE, V_SCALE, Q_NORM, K_NORM, CHUNKS };
+
+struct grouped {
+	enum dtype type;
+	int64_t heads, groups, size; /* of queries, of keys; numbers a head, 0: not known */
+	val_id batch, rows;          /* i64[1] */
+	val_id total;                /* i64[1]: rows of the longest sentence */
+	val_id first;                /* i64[batch]: where new rows begin */
+};
+
+static bool has_quantised_cache(struct contrib *x)
+{
+	return operand(x, K_SCALE) || operand(x, V_SCALE) || strcmp(attr_str(self(x), "k_quant_type", "NONE"), "NONE") ||
+	       strcmp(attr_str(self(x), "v_quant_type", "NONE"), "NONE");
+}
+
+static bool read(struct contrib *x, struct grouped *g)
+{
+	int64_t all, heads = attr_int(self(x), "num_heads", 0), groups = attr_int(self(x), "kv_num_heads", 0);
+
+	*g = (struct grouped){.type = contrib_type(x, operand(x, QUERY))->dtype, .heads = heads, .groups = groups};
+	if (heads < 1 || groups < 1 || heads % groups)
+		import_die(x->c, "%lld heads of queries for %lld of keys", (long long)heads, (long long)groups);
+	if (!operand(x, LENGTHS) || !operand(x, TOTAL))
+		import_die(x->c, "seqlens_k or total_sequence_length is not there");
+	if (!operand(x, KEY) != !operand(x, VALUE) || !operand(x, PAST_KEY) != !operand(x, PAST_VALUE) ||
+	    !operand(x, COS) != !operand(x, SIN) || !operand(x, Q_NORM) != !operand(x, K_NORM))
+		import_die(x->c, "of two operands that come together one is not there");
+	if (attr_int(self(x), "do_rotary", 0) && !operand(x, COS))
+		import_die(x->c, "do_rotary without cos_cache and sin_cache");
+	if (!contrib_fixed(x, PAST_KEY, 3, &g->size) && contrib_fixed(x, QUERY, 2, &all))
+		g->size = all / (operand(x, KEY) ? heads : heads + 2 * groups);
+	return dtype_is_float(g->type) && contrib_rank(x, operand(x, QUERY)) == 3 && !has_quantised_cache(x) && !operand(x, CHUNKS) &&
+	       !attr_int(self(x), "sliding_window_cache", 0) && (operand(x, KEY) || g->size) && !wants(x, 3);
+}
+
+/* v as i64[1] or i64[batch]. */
+static val_id counted(struct contrib *x, val_id v) { return contrib_reshaped(x, contrib_cast(x, v, DT_I64), 1, (int64_t[]){-1}); }
+
+/* A first prompt begins at 0, also where it is padded behind its end. */
+static val_id first_rows(struct contrib *x, const struct grouped *g)
+{
+	val_id one = contrib_ints(x, 1, (int64_t[]){1});
+	val_id later = bin(x, OP_Sub, bin(x, OP_Add, counted(x, operand(x, LENGTHS)), one), g->rows);
+	int64_t rows;
+
+	if (contrib_fixed(x, QUERY, 1, &rows) && rows == 1)
+		return later;
+	return tri(x, OP_Where, bin(x, OP_Equal, g->total, g->rows), contrib_ints(x, 1, (int64_t[]){0}), later);
+}
+
+/* Queries, keys and values, [batch, rows, numbers]. */
+static void separate(struct contrib *x, const struct grouped *g, val_id v[3])
+{
+	int64_t size[3] = {g->heads * g->size, g->groups * g->size, g->groups * g->size};
+	const val_id *p = operand(x, KEY) ? NULL : contrib_split(x, operand(x, QUERY), -1, 3, size);
+
+	for (uint32_t i = 0; i < 3; i++)
+		v[i] = p ? p[i] : operand(x, i);
+}
+
+/* Each head's numbers divided by their root mean square. */
+static val_id normed(struct contrib *x, val_id v, uint32_t weight, const char *own)
+{
+	double eps = attr_float(self(x), "qk_norm_epsilon", 1e-6f);
+
+	if (!operand(x, weight))
+		return v;
+	v = bin(x, OP_RMSNormalization, v, operand(x, weight));
+	return with_float(x, v, "epsilon", attr_float(self(x), own, (float)eps));
+}
+
+/* The cache with the new rows in their places. */
+static val_id cached(struct contrib *x, const struct grouped *g, uint32_t past, val_id fresh)
+{
+	val_id v = operand(x, past), have, more, none = contrib_ints(x, 6, (int64_t[6]){0}), pads;
+
+	if (!v)
+		return fresh;
+	have = contrib_size(x, v, 2);
+	more = bin(x, OP_Sub, bin(x, OP_Max, have, g->total), have);
+	pads = contrib_joined(x, 3, (val_id[]){none, more, contrib_ints(x, 1, (int64_t[]){0})}, 0);
+	v = tri(x, OP_TensorScatter, bin(x, OP_Pad, v, pads), fresh, g->first);
+	return with_int(x, v, "axis", 2);
+}
+
+/* What a sink takes of each head's weights: as if there was one more key, of that score and of value 0. */
+static val_id sunk(struct contrib *x, const struct grouped *g, val_id y, val_id scores)
+{
+	val_id sum = bin(x, OP_ReduceLogSumExp, contrib_cast(x, scores, DT_F32), contrib_ints(x, 1, (int64_t[]){-1}));
+	val_id sink = operand(x, SINK) ? contrib_cast(x, contrib_reshaped(x, operand(x, SINK), 3, (int64_t[]){-1, 1, 1}), DT_F32)
+				       : contrib_number(x, 0);
+
+	return bin(x, OP_Mul, y, contrib_cast(x, un(x, OP_Sigmoid, bin(x, OP_Sub, sum, sink)), g->type));
+}
+
+bool contrib_grouped_query(struct contrib *x)
+{
+	struct grouped g;
+	bool rotary = attr_int(self(x), "do_rotary", 0), past = operand(x, PAST_KEY) != 0;
+	val_id v[3], positions;
+	const val_id *y;
+
+	if (!read(x, &g))
+		return false;
+	g.batch = contrib_size(x, operand(x, QUERY), 0);
+	g.rows = contrib_size(x, operand(x, QUERY), 1);
+	g.total = counted(x, operand(x, TOTAL));
+	g.first = first_rows(x, &g);
+	separate(x, &g, v);
+	for (uint32_t i = 0; i < 3; i++)
+		v[i] = contrib_heads(x, v[i], i ? g.groups : g.heads);
+	v[0] = normed(x, v[0], Q_NORM, "q_norm_epsilon");
+	v[1] = normed(x, v[1], K_NORM, "k_norm_epsilon");
+	if (rotary) {
+		positions = operand(x, POSITIONS) ? operand(x, POSITIONS) : contrib_positions(x, g.first, g.batch, g.rows);
+		for (uint32_t i = 0; i < 2; i++)
+			v[i] = contrib_rotary(x, v[i], operand(x, COS), operand(x, SIN), positions,
+					      attr_int(self(x), "rotary_interleaved", 0));
+	}
+	struct contrib_attention a = {.type = g.type,
+				      .q = v[0],
+				      .k = cached(x, &g, PAST_KEY, v[1]),
+				      .v = cached(x, &g, PAST_VALUE, v[2]),
+				      .bias = operand(x, BIAS),
+				      .causal = attr_int(self(x), "causal", 1),
+				      .window = attr_int(self(x), "local_window_size", -1),
+				      .softcap = attr_float(self(x), "softcap", 0)};
+	bool sinks = operand(x, SINK) || attr_int(self(x), "smooth_softmax", -1) == 1;
+	a.valid = past ? bin(x, OP_Add, g.first, g.rows) : 0;
+	a.scores = sinks ? 2 : 0;
+	y = contrib_attend(x, &a);
+	for (uint32_t k = 1; k < 3; k++)
+		if (wants(x, k))
+			result_is(x, k, un(x, OP_Identity, y[k]));
+	return done(x, contrib_flat(x, sinks ? sunk(x, &g, y[0], y[3]) : y[0]));
+}
