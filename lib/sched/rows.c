@@ -229,17 +229,28 @@ static void mark_row(struct schedule *r, stage_id s)
 	sched_unroll(r, s, axis_loop(r, s, v, ".0"), lstage(r->p, s)->axis[v].extent / r->lanes);
 }
 
+static bool is_here(struct loop_prog *p, stage_id s, const bool *others) { return !lstage(p, s)->gone && !(others && others[s]); }
+
+/* Does a stage read the buffer? */
+static bool is_read(struct loop_prog *p, buf_id b, const bool *others)
+{
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (is_here(p, s, others) && stage_reads(p, s, b))
+			return true;
+	return false;
+}
+
 /* Bytes of a row in all buffers; *waits: in intermediate ones as long as a row. */
-static double row_bytes(struct loop_prog *p, double rows, double *waits)
+static double row_bytes(struct loop_prog *p, double rows, const bool *others, double *waits)
 {
 	double bytes = 0;
 
 	*waits = 0;
 	for (buf_id b = 1; b < p->bufs.n; b++)
-		if (lbuf(p, b)->scope == SCOPE_IN)
+		if (lbuf(p, b)->scope == SCOPE_IN && (!others || is_read(p, b, others)))
 			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype) / rows;
 	for (stage_id s = 1; s < p->stages.n; s++) {
-		if (lstage(p, s)->gone)
+		if (!is_here(p, s, others))
 			continue;
 		const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
 		double of_row = (double)buf_elems(p, lstage(p, s)->out) * (double)dtype_size(b->dtype) / rows;
@@ -252,14 +263,15 @@ static double row_bytes(struct loop_prog *p, double rows, double *waits)
 
 /* Rows that have the same statistics (the channels of a group), as the stages before the result keep a number for so many of its rows; 1:
  * each row has its own. */
-static int64_t rows_of_slice(struct loop_prog *p, stage_id result, int row_axis)
+static int64_t rows_of_slice(struct loop_prog *p, stage_id result, int row_axis, const bool *others)
 {
 	const struct stage *t = lstage(p, result);
 	int64_t most = 1;
 
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		const struct stage *u = lstage(p, s);
-		if (u->gone || s == result || u->nspatial != row_axis + 1 || t->axis[row_axis].extent % u->axis[row_axis].extent)
+		if (!is_here(p, s, others) || s == result || u->nspatial != row_axis + 1 ||
+		    t->axis[row_axis].extent % u->axis[row_axis].extent)
 			continue;
 		int64_t rows = t->axis[row_axis].extent / u->axis[row_axis].extent;
 		most = rows > most ? rows : most;
@@ -270,7 +282,7 @@ static int64_t rows_of_slice(struct loop_prog *p, stage_id result, int row_axis)
 /* Rows in a block. Several rows hide the latency of each other's sums. A vector of rows is enough: what is computed once per row (the root
  * of a variance) then fills one vector. A block fits its share of the first-level cache, and each thread has one. If no intermediate
  * row is read again, blocks may be larger. */
-static int64_t usual_block(struct schedule *r, stage_id result, int row_axis)
+static int64_t usual_block(struct schedule *r, stage_id result, int row_axis, const bool *others)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
@@ -279,7 +291,7 @@ static int64_t usual_block(struct schedule *r, stage_id result, int row_axis)
 
 	for (int a = 0; a <= row_axis; a++)
 		rows *= (double)t->axis[a].extent;
-	double bytes = row_bytes(p, rows, &waits), room = (waits > 0 ? fitted.rows_share : fitted.rows_share_readonly) * l1;
+	double bytes = row_bytes(p, rows, others, &waits), room = (waits > 0 ? fitted.rows_share : fitted.rows_share_readonly) * l1;
 	int64_t most = waits > 0 ? r->lanes : fitted.rows_readonly * r->lanes;
 	if (most > BLOCK_MAX)
 		most = BLOCK_MAX;
@@ -288,7 +300,9 @@ static int64_t usual_block(struct schedule *r, stage_id result, int row_axis)
 	return block;
 }
 
-bool template_rows(struct schedule *r, stage_id result)
+bool template_rows(struct schedule *r, stage_id result) { return sched_rows(r, result, NULL); }
+
+bool sched_rows(struct schedule *r, stage_id result, const bool *others)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
@@ -297,7 +311,7 @@ bool template_rows(struct schedule *r, stage_id result)
 	int64_t reduced = 0, choice[7];
 	bool many_columns = false; /* of a product */
 	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE) {
+		if (is_here(p, s, others) && lstage(p, s)->comb != COMB_NONE) {
 			const struct stage *u = lstage(p, s);
 			reduced = u->axis[u->naxes - 1].extent;
 			many_columns |= last >= 0 && u->nspatial == t->nspatial && u->axis[last].extent > 1;
@@ -307,7 +321,7 @@ bool template_rows(struct schedule *r, stage_id result)
 	const char *row = row_axis < 0 ? NULL : axis_loop(r, result, row_axis, "");
 	for (int64_t b = 1; row && b <= BLOCK_MAX && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
 		choice[n++] = b;
-	int64_t slice = row ? rows_of_slice(p, result, row_axis) : 1, usual = n > 1 ? usual_block(r, result, row_axis) : 1;
+	int64_t slice = row ? rows_of_slice(p, result, row_axis, others) : 1, usual = n > 1 ? usual_block(r, result, row_axis, others) : 1;
 	if (slice > 1) { /* a block of all that share statistics: these are then computed once */
 		bool there = slice <= BLOCK_MAX && !(slice & (slice - 1)) && slice < t->axis[row_axis].extent;
 		choice[n] = usual = slice;
@@ -321,7 +335,7 @@ bool template_rows(struct schedule *r, stage_id result)
 	stage_id order[64];
 	n = 0;
 	for (stage_id s = (stage_id)p->stages.n - 1; s > 0 && n < 64; s--)
-		if (!lstage(p, s)->gone && s != result)
+		if (is_here(p, s, others) && s != result)
 			order[n++] = s;
 	for (int i = 0; i < n; i++)
 		if (lstage(p, order[i])->comb != COMB_NONE)

@@ -12,8 +12,12 @@ int sched_lanes(struct loop_prog *p) { return sched_machine(p).vector_bytes / 4;
 int64_t axis_steps(struct schedule *r, stage_id s, int axis)
 {
 	nest_id loop = loop_find(r->p, axis_loop(r, s, axis, ""));
-	int64_t n;
-	return loop && poly_is_const(r->p->P, lnest(r->p, loop)->extent, &n) ? n : lstage(r->p, s)->axis[axis].extent;
+	int64_t all = lstage(r->p, s)->axis[axis].extent, least, most;
+
+	if (!loop)
+		return all;
+	poly_range(r->p->P, lnest(r->p, loop)->extent, &least, &most);
+	return most < all ? most : all;
 }
 
 struct uses {
@@ -481,7 +485,7 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 		    (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
 	bool done = template_transformed(&r) || template_scan(&r) || template_halves(&r) || template_packed(&r) || template_extremes(&r) ||
-		    template_sums(&r) || template_windows(&r) || template_windows_apart(&r);
+		    template_sums(&r) || template_windows(&r) || template_windows_apart(&r) || template_chain(&r) || template_apart(&r);
 	if (!done && anchor && result && is_dot(p, anchor) && count_reductions(p) > 1 && (done = template_tile(&r, anchor)))
 		sum_rows(&r, anchor);
 	bool once = !done && anchor && result && count_reductions(p) == 1 && reads_rows_once(p, anchor, result);

@@ -14,9 +14,17 @@ struct schedule {
 	const struct samples *want; /* decisions of who asks for the schedule; may be NULL */
 	struct samples met;         /* samples so far */
 	/* vectors along another axis than the contiguous one, operands and results transposed a panel at a time (across.c): */
-	int along;      /* that axis of the anchor; -1: no */
-	buf_id moving;  /* the operand that varies along that axis; 0: none */
-	int moving_dim; /* the operand's dim that is the axis */
+	int along;                       /* that axis of the anchor; -1: no */
+	buf_id moving;                   /* the operand that varies along that axis; 0: none */
+	int moving_dim;                  /* the operand's dim that is the axis */
+	const struct row_blocks *blocks; /* of the next tile; NULL: as it chooses */
+	const char *outside; /* panels that are the same in all iterations of that loop are packed outside of it; NULL: there is none */
+};
+
+/* Rows of a tile that go in blocks: all panels of a block, then the next one. */
+struct row_blocks {
+	int axis;     /* of the rows */
+	double bytes; /* that a row of a block keeps in the second-level cache */
 };
 
 /* ---- the trace ---- */
@@ -136,6 +144,8 @@ bool template_blocks(struct schedule *r, stage_id result); /* several reductions
 bool template_halves(struct schedule *r);                  /* a product in f16, of short sums that are added up in f32 */
 bool template_packed(struct schedule *r);                  /* a row times a matrix in blocks that have a factor each */
 bool template_rows(struct schedule *r, stage_id result);
+bool template_chain(struct schedule *r);               /* two products with reductions of rows between them */
+bool template_apart(struct schedule *r);               /* products and other reductions in another order */
 bool template_extremes(struct schedule *r);            /* the least and the greatest of all elements */
 void template_row_sum(struct schedule *r, stage_id s); /* one reduction along rows, by itself */
 void template_map(struct schedule *r, stage_id s);     /* elementwise and copies: vectors along the contiguous axis */
@@ -150,6 +160,8 @@ bool sched_across(struct schedule *r, stage_id anchor);
 void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool join);
 /* For r->along: copies what one iteration of that loop reads and writes. */
 void sched_transpose_panels(struct schedule *r, stage_id anchor, stage_id result, const char *loop);
+/* All stages but others[s] (NULL: all there are) row by row, or in blocks of rows, of the result. */
+bool sched_rows(struct schedule *r, stage_id result, const bool *others);
 /* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */
 void sched_unroll(struct schedule *r, stage_id s, const char *loop, int64_t steps);
 #endif

@@ -150,6 +150,25 @@ static bool reused_outside(struct loop_prog *p, const struct tile *q, ex_id read
 	return false;
 }
 
+/* Under which of the loops around r->outside to pack a read that does not depend on that loop: the innermost one that it depends on. It
+ * does: `under`. */
+static const char *packs_outside(struct schedule *r, const struct tile *q, ex_id read, const char *under)
+{
+	struct loop_prog *p = r->p;
+	nest_id around[NEST_DEPTH_MAX + 1], block;
+	int n = nest_loops(p, loop_find(p, r->outside), around);
+	const char *loop = "root";
+
+	if (nest_blocks(p, p->root, q->anchor, &block, 1) < 1)
+		return under;
+	around[n++] = loop_find(p, r->outside);
+	for (int i = 0; i < n; i++)
+		for (int d = 0; d < lex(p, read)->n; d++)
+			if (poly_uses(p->P, bind_poly(p, lnest(p, block), lex(p, read)->index[d]), lnest(p, around[i])->var))
+				loop = i == n - 1 ? under : sym_str(lnest(p, around[i])->name);
+	return loop;
+}
+
 /* Packs operands that are no constants, vary along v and are reused by the rows of a tile, if they are strided along v or v's extent is
  * no multiple of the tile's width; and those that are strided and reused outside of it. The copy is made anew for each step of leading
  * axes on which the operand depends (batches). */
@@ -176,6 +195,8 @@ static void pack_operands(struct schedule *r, struct tile *q)
 		while (outer < s->nspatial && outer != q->vec_axis && outer != q->row_axis && read_uses(p, q->read[i], s->axis[outer].var))
 			outer++;
 		const char *under = outer ? axis_loop(r, q->anchor, outer - 1, "") : "root";
+		if (r->outside)
+			under = packs_outside(r, q, q->read[i], under);
 		const char *name = sched_name(r, "%s_panel", sym_str(lbuf(p, b)->name));
 		if (buf_find(p, name)) /* of another product */
 			name = sched_name(r, "%s_%s", sym_str(s->name), name);
@@ -556,7 +577,28 @@ static void choose_order(struct schedule *r, struct tile *q)
 	for (int64_t b = 2; b < tiles && n < 6; b *= 2)
 		choice[n++] = b;
 	if (n > 1 && !q->rows_outside && !q->borders && !q->outer)
-		q->block = sched_sample(r, "block", choice, n, 0);
+		q->block = sched_sample(r, q->block_sample = "block", choice, n, 0);
+}
+
+/* Blocks of rows of which the second-level cache holds its share; they are about equally large. */
+static void choose_blocks(struct schedule *r, struct tile *q)
+{
+	int64_t tiles = (q->row_steps + q->rows - 1) / q->rows, choice[SAMPLE_CHOICES_MAX];
+	double room = fitted.panel_share * (double)sched_machine(r->p).l2 / (r->blocks->bytes * q->rows);
+	int64_t most = room < 1 ? 1 : room < (double)tiles ? (int64_t)room : tiles, blocks = (tiles + most - 1) / most;
+	int64_t usual = (tiles + blocks - 1) / blocks;
+	int n = 0;
+
+	for (int64_t b = 1; b < tiles && n < SAMPLE_CHOICES_MAX - 2; b *= 2) {
+		if (b > usual && n && choice[n - 1] < usual)
+			choice[n++] = usual;
+		choice[n++] = b;
+	}
+	if (usual < tiles && choice[n - 1] < usual)
+		choice[n++] = usual;
+	choice[n++] = tiles;
+	q->block_sample = "row_block";
+	q->block = sched_sample(r, q->block_sample, choice, n, usual);
 }
 
 /* Splits the row axis into tiles, and chooses its tail. */
@@ -564,15 +606,22 @@ static bool split_rows(struct schedule *r, struct tile *q)
 {
 	static const char *const tail[] = {"balance", "peel", "overlap"};
 	int usual = q->borders && !balance_tail(r->p, q), n = q->borders ? 2 : 3;
-	if (q->block && sched_try(r, PRIM_SPLIT, q->tloop, "block", "rows", "tail=peel")) {
+	int64_t steps;
+
+	if (q->block && sched_try(r, PRIM_SPLIT, q->tloop, q->block_sample, "rows", "tail=peel")) {
 		q->tiles = loop_part(r, q->tloop, 1);
 		q->trow = loop_part(r, q->tloop, 2);
 		return true;
 	}
-	if (q->block)
-		sched_settle(r, "block", q->block = 0);
+	if (q->block && r->blocks)
+		sched_drop(r, q->block_sample);
+	else if (q->block)
+		sched_settle(r, q->block_sample, 0);
+	q->block = 0;
 	q->tiles = loop_part(r, q->tloop, 0);
 	q->trow = loop_part(r, q->tloop, 1);
+	if (r->outside && !poly_is_const(r->p->P, lnest(r->p, loop_find(r->p, q->tloop))->extent, &steps)) /* the last block has fewer */
+		return sched_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=peel");
 	if (q->row_steps % q->rows == 0)
 		return sched_try(r, PRIM_SPLIT, q->tloop, "rows", sched_name(r, "tail=%s", tail[usual]));
 	q->overlap = sched_word(r, "tail", tail, n, usual) == 2;
@@ -690,11 +739,14 @@ bool template_tile(struct schedule *r, stage_id anchor)
 	find_dot(r, &q);
 	if (!q.dot)
 		lay_out_vectors(r, &q);
-	if (choose_columns(r, &q))
+	if (!r->blocks && choose_columns(r, &q))
 		return template_columns(r, &q);
 	choose_tile(r, &q);
 	q.width = sched_name(r, "vectors*%d", r->lanes);
-	choose_order(r, &q);
+	if (r->blocks)
+		choose_blocks(r, &q);
+	else
+		choose_order(r, &q);
 	make_panels(r, &q);
 	check_groups(r->p, &q);
 	lay_out_sums(r, &q);

@@ -40,6 +40,7 @@ struct tile {
 	bool channels_outside;     /* the first reduce axis runs outside the others (windows) */
 	bool overlap;              /* the last tile of rows is moved back */
 	int64_t block;             /* tiles of rows for which a panel is used before the next; 0: all */
+	const char *block_sample;  /* its name */
 	bool after;                /* the result is computed tile by tile */
 	bool sums_wait;            /* and reads the sums of a tile from memory */
 	int64_t chunk;             /* reduce steps of the first axis that stay in cache at a time; 0: all */

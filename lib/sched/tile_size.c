@@ -223,6 +223,11 @@ void choose_row_axis(struct schedule *r, struct tile *q)
 	const char *name[LOOP_AXES_MAX + 1];
 	int axis[LOOP_AXES_MAX + 1], best, n = row_axes(r->p, q, axis, &best);
 
+	if (r->blocks) {
+		q->row_axis = r->blocks->axis;
+		count_steps(r, q);
+		return;
+	}
 	for (int i = 0; i < n; i++)
 		name[i] = axis[i] < 0 ? "none" : sym_str(s->axis[axis[i]].name);
 	q->row_axis = axis[n > 1 ? sched_word(r, "second", name, n, best) : best];

@@ -165,6 +165,7 @@ int main(void)
 		"Softmax f32 5x37; Mul %0 5x1 -> %1 %0",
 		"Add f32 1x6x5x4@0,2,3,1 1x6x5x4; Exp %0",
 		"Gather f32 20x7c i64 5",
+		"MatMul f32 2x13x8 2x8x37; Mul %0 =0.5; Softmax %1; MatMul %2 2x37x12; Relu %3",
 	};
 
 	msg_tool = "candidate";

@@ -265,6 +265,70 @@ static void pull_transposes(struct plan *p, uint32_t g, node_id anchor)
 	}
 }
 
+/* ---- products with a softmax between them ---- */
+
+enum { BETWEEN_MAX = 8 }; /* elementwise nodes on each side of the softmax */
+
+/* The node that computes v, for the group alone, of the type `like`; 0: there is none. */
+static node_id only_maker(const struct plan *p, val_id v, uint32_t g, const struct type *like)
+{
+	const struct value *x = val(p->m, v);
+
+	if (!v || x->kind != VAL_NODE || p->group[x->def] || !same_shape(&x->type, like) || x->type.dtype != like->dtype ||
+	    !used_inside(p, v, g) || only_result(node(p->m, x->def)) != v)
+		return 0;
+	return x->def;
+}
+
+/* Walks from v up through elementwise nodes to one of operator op, and joins all on the way. 0: there is none. */
+static node_id join_up_to(struct plan *p, val_id v, enum opcode op, uint32_t g)
+{
+	const struct type like = val(p->m, v)->type;
+
+	for (int depth = 0; depth <= BETWEEN_MAX; depth++) {
+		node_id n = only_maker(p, v, g, &like), next = 0;
+		if (!n || (node(p->m, n)->op != op && role_of(p, n) != ROLE_ELEMENTWISE))
+			return 0;
+		join(p, n, g);
+		if (node(p->m, n)->op == op)
+			return n;
+		v = 0;
+		for (uint32_t i = 0; i < node(p->m, n)->nin && !next; i++)
+			if (node(p->m, n)->in[i] && (next = only_maker(p, node(p->m, n)->in[i], g, &like)))
+				v = node(p->m, n)->in[i];
+	}
+	return 0;
+}
+
+/* Does each row of the softmax lie in one row of the product, and are there several that share what they are multiplied with? */
+static bool rows_share(const struct plan *p, node_id softmax)
+{
+	const struct type *t = &val(p->m, node(p->m, softmax)->out[0])->type;
+	int64_t axis = attr_i(node(p->m, softmax), "axis"), rows;
+
+	return t->rank >= 2 && t->dtype == DT_F32 && (axis == -1 || axis == t->rank - 1) && type_static(p->m, t) &&
+	       poly_is_const(p->m->dims, t->dims[t->rank - 2], &rows) && rows > 1;
+}
+
+/* A MatMul whose rows are made by a Softmax of another MatMul's takes all of them in, where nobody else wants what is between: so it need not
+ * be kept whole. The first MatMul; 0: it stays as it is. */
+static node_id pull_attention(struct plan *p, uint32_t g, node_id anchor)
+{
+	size_t start = p->member.n;
+	const struct node *n = node(p->m, anchor);
+	node_id softmax = 0, first = 0;
+
+	if (p->producers && n->op == OP_MatMul && all_static(p->m, n) && val(p->m, n->in[0])->type.rank >= 2)
+		softmax = join_up_to(p, n->in[0], OP_Softmax, g);
+	if (softmax && rows_share(p, softmax))
+		first = join_up_to(p, node(p->m, softmax)->in[0], OP_MatMul, g);
+	if (first && all_static(p->m, node(p->m, first)))
+		return first;
+	while (p->member.n > start)
+		p->group[p->member.a[--p->member.n]] = 0;
+	return 0;
+}
+
 static uint32_t group_new(struct plan *p, node_id head)
 {
 	uint32_t g = (uint32_t)p->head.n;
@@ -296,6 +360,12 @@ static void group_anchor(struct plan *p, node_id anchor)
 		while (!(end = extend(p, g, &v, &t)))
 			;
 		pull_operands(p, g, &t);
+	}
+	node_id first = pull_attention(p, g, anchor);
+	if (first) {
+		struct type t = val(p->m, node(p->m, first)->out[0])->type;
+		pull_operands(p, g, &t);
+		pull_transposes(p, g, first);
 	}
 	pull_transposes(p, g, anchor);
 	pull_unpacking(p, g);
@@ -334,7 +404,7 @@ void group_nodes(struct plan *p, graph_id g)
 		p->role[x->nodes.a[i]] = (uint8_t)find_role(p->m, x->nodes.a[i]);
 	}
 	for (size_t i = x->nodes.n; i-- > 0;)
-		if (role_of(p, x->nodes.a[i]) == ROLE_ANCHOR)
+		if (role_of(p, x->nodes.a[i]) == ROLE_ANCHOR && !p->group[x->nodes.a[i]])
 			group_anchor(p, x->nodes.a[i]);
 	for (size_t i = x->nodes.n; i-- > 0;) {
 		node_id n = x->nodes.a[i];
