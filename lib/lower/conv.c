@@ -1,8 +1,10 @@
 /* Lowering of convolutions. */
+#include <math.h>
 #include <string.h>
 #include "lower/conv.h"
 #include "lower/halves.h"
 #include "lower/integer.h"
+#include "lower/taps.h"
 #include "lower/wide.h"
 #include "lower/winograd.h"
 #include "loop/instr.h"
@@ -129,8 +131,8 @@ static void add_bias(struct lower *L, stage_id conv)
 
 /* ---- Winograd ---- */
 
-static const char *const conv_algos[] = {"winograd2", "winograd4", ALGO_WIDE, "winograd2_lines", "winograd4_lines", ALGO_HALVES,
-					 ALGO_SPREAD, ALGO_MERGED, NULL};
+static const char *const conv_algos[] = {"winograd2", "winograd4", ALGO_WIDE,   "winograd2_lines", "winograd4_lines",
+					 ALGO_HALVES, ALGO_SPREAD, ALGO_MERGED, ALGO_TAPS,         NULL};
 
 static bool of_lines(const char *algo) { return !strcmp(winograd_of_lines(algo), algo); }
 
@@ -209,14 +211,27 @@ static ex_id plain_weight(struct lower *L, ex_id weight, poly o) { return weight
 static ex_id code_weight(struct lower *L, ex_id weight, poly o) { return int_code(L, INT_W, weight); }
 static ex_id word_weight(struct lower *L, ex_id weight, poly o) { return int_less_zero(L, INT_W, weight, o, NULL, DT_I16); }
 
+/* Reads the window with its pads; names no axes, so it can be asked before an algorithm is taken. */
+static bool window_of(struct lower *L, struct window *w)
+{
+	if (window_read(L->m, L->n, low_rank(L, 0) - 2, L->shape[1] + 2, w) || w->n < 1)
+		return false;
+	for (int i = 0; i < w->n; i++)
+		window_extent(w, i, L->shape[0][2 + i]);
+	return true;
+}
+
 static bool algo_fits(struct lower *L, const char *algo)
 {
+	struct window w;
 	double speed;
 
 	if (!strcmp(algo, ALGO_HALVES))
 		return points_fit(L) || halves_fit_conv(L, &speed);
 	if (!strcmp(algo, ALGO_MERGED))
 		return low_const(L, 1) && merged_groups(L, 1, false) > 1;
+	if (!strcmp(algo, ALGO_TAPS))
+		return window_of(L, &w) && taps_fit(L, &w);
 	if (!strcmp(algo, ALGO_SPREAD))
 		return L->shape[1][1] > 1 && spread_channels(L) > L->shape[1][1];
 	return strcmp(algo, ALGO_WIDE) ? winograd_fits(L, algo) : wide_fits(L, algo);
@@ -275,18 +290,49 @@ static const char *direct_best(struct lower *L, double *speed)
 	return !widens_taps(L) && wide_pays(L, products_of(L), per) ? ALGO_WIDE : ALGO_USUAL;
 }
 
-/* Winograd's where it is faster by a margin: it takes more memory, and rounds more. */
+/* Cycles to write and read back what a kernel keeps on the way. */
+static double kept_cycles(struct lower *L, double elements)
+{
+	struct target m = target_filled(L->p->target);
+	double bytes = 4 * elements;
+
+	return 2 * bytes / (bytes > (double)m.l2 ? m.l3_a_cycle : m.l2_a_cycle);
+}
+
+/* Elements of the padded copy that the direct sum reads. */
+static double padded_elements(struct lower *L, const struct window *w)
+{
+	double n = (double)(L->shape[0][0] * L->shape[0][1]);
+
+	for (int i = 0; i < w->n; i++)
+		n *= (double)((L->out_shape[0][2 + i] - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1);
+	return n;
+}
+
+/* Algorithms other than the direct sum are taken where they are faster by a margin: they take more memory, and Winograd's rounds more. */
 static const char *conv_best(struct lower *L)
 {
-	const int64_t *out = L->out_shape[0];
-	double speed;
+	struct window w;
+	double speed, taps = 1, places = (double)L->out_shape[0][0];
 	const char *algo = direct_best(L, &speed);
 
-	if (!winograd_fits(L, conv_algos[0]) || !low_const(L, 1))
+	if (!low_const(L, 1) || !window_of(L, &w))
 		return algo;
-	double direct = product_cycles(L, false, 9, (double)(out[0] * out[2] * out[3]), speed > 1 ? low_dtype(L, 1) : DT_F32, speed);
+	for (int i = 0; i < w.n; i++) {
+		taps *= (double)w.size[i];
+		places *= (double)L->out_shape[0][2 + i];
+	}
+	double direct = product_cycles(L, false, taps, places, speed > 1 ? low_dtype(L, 1) : DT_F32, speed);
 	double best = fitted.transform_margin * direct;
-	for (int i = 0; strcmp(conv_algos[i], ALGO_WIDE); i++)
+	if (taps_fit(L, &w) && !strcmp(algo, ALGO_USUAL)) {
+		double share = taps_share(L, &w), kept = kept_cycles(L, taps * share * places * (double)L->shape[1][0]);
+		double cycles = product_cycles(L, false, taps, places * share, DT_F32, 1) + kept;
+		if (cycles < best + fitted.transform_margin * kept_cycles(L, padded_elements(L, &w))) {
+			best = fmin(best, cycles);
+			algo = ALGO_TAPS;
+		}
+	}
+	for (int i = 0; strcmp(conv_algos[i], ALGO_WIDE) && winograd_fits(L, conv_algos[i]); i++)
 		if (winograd_cycles(L, winograd_tile(conv_algos[i])) < best) {
 			best = winograd_cycles(L, winograd_tile(conv_algos[i]));
 			algo = conv_algos[i];
@@ -381,6 +427,10 @@ static const char *conv(struct lower *L)
 			add_bias(L, halves_sums(L, "conv", L->shape[1][1], point_factor, NULL));
 		else
 			halves_conv(L);
+		return NULL;
+	}
+	if (!strcmp(algo, ALGO_TAPS)) {
+		taps_conv(L, &w);
 		return NULL;
 	}
 	if (strcmp(algo, ALGO_USUAL) && !wide && !spread && merged == 1)

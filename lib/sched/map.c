@@ -303,12 +303,45 @@ static bool lines_apart(struct schedule *r, stage_id s, int v)
 
 static bool is_guard(struct loop_prog *p, ex_id e, void *arg) { return lex(p, e)->kind == EX_GUARD; }
 
+/* Axis along which every read of s that varies along v and another axis is contiguous; -1: there is none, or s only copies. */
+static int turned_axis(struct loop_prog *p, stage_id s, int v)
+{
+	const struct stage *t = lstage(p, s);
+	ex_id read[READS_MAX];
+	int64_t step;
+	int a = crossing_axis(p, s, v);
+
+	if (a < 0 || lex(p, t->body)->kind == EX_READ || lbuf(p, t->out)->dtype != DT_F32 || !stage_in_lanes(p, s) || t->scan ||
+	    t->axis[a].extent < sched_lanes(p) || t->axis[v].extent < sched_lanes(p))
+		return -1;
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++)
+		if (read_uses(p, read[i], t->axis[v].var) &&
+		    (!read_step(p, read[i], t->axis[a].var, &step) || step != 1 || lex(p, read[i])->dyn_dim >= 0))
+			return -1;
+	return a;
+}
+
+/* All operands lie across the result: it is computed in their order, and turned in squares. */
+static bool compute_turned(struct schedule *r, stage_id s, int v)
+{
+	struct loop_prog *p = r->p;
+	int a = turned_axis(p, s, v);
+	const char *name = sym_str(lstage(p, s)->name), *cache = sched_name(r, "%s_turned", name);
+
+	if (a < 0 || !sched_make(r, cache, PRIM_CACHE, sym_str(lbuf(p, lstage(p, s)->out)->name), name, "root", "scratch"))
+		return false;
+	sched_axis_last(r, cache, s, a);
+	sched_squares(r, stage_find(p, sched_name(r, "%s.store", cache)), a, v, true, true);
+	template_map(r, s);
+	return true;
+}
+
 void template_map(struct schedule *r, stage_id s)
 {
 	struct loop_prog *p = r->p;
 	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
 	int v = contiguous_axis(p, s), order[LOOP_RANK_MAX];
-	if (v < 0)
+	if (v < 0 || compute_turned(r, s, v))
 		return;
 	if (b->layout.n && b->layout.n == b->rank) { /* a permutation of the axes */
 		struct words loops = {0};

@@ -248,6 +248,21 @@ static int join_readers(struct schedule *r, stage_id s, stage_id *last)
 	return n;
 }
 
+/* Does s copy what it reads in another order of memory, for sums of products alone? Then each of these reads lines, not columns. */
+static bool turns_for_sums(struct loop_prog *p, stage_id s)
+{
+	ex_id read = lstage(p, s)->body;
+	int64_t step;
+	int v = contiguous_axis(p, s);
+
+	if (v < 0 || (read_step(p, read, lstage(p, s)->axis[v].var, &step) && step == 1))
+		return false;
+	for (stage_id t = 1; t < p->stages.n; t++)
+		if (!lstage(p, t)->gone && stage_reads(p, t, lstage(p, s)->out) && (lstage(p, t)->comb != COMB_SUM || !has_reuse(p, t)))
+			return false;
+	return true;
+}
+
 /* Inlines stages into their readers. Whether to is a sample, except for elementwise stages that are read once. A body that has grown
  * beyond inline_whole stays: a reader that uses it twice would double it. */
 static void inline_stages(struct schedule *r)
@@ -262,12 +277,12 @@ static void inline_stages(struct schedule *r)
 		    n = cost > fitted.inline_free ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
 		if (cost > fitted.inline_whole || (n == 1 && (dot_needs(p, s, reader) || halves_need(p, s, reader))))
 			continue;
-		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);
-		bool plain = lex(p, t->body)->kind == EX_READ; /* a copy */
+		bool plain = lex(p, t->body)->kind == EX_READ, turns = plain && n > 1 && turns_for_sums(p, s); /* a copy */
+		bool cheap = cost <= fitted.inline_free && !turns, once = n == 1 && read_once(p, s, reader);
 		bool work = cost || lex(p, t->body)->kind == EX_CAST;
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
 			continue;
-		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) ||
+		bool usual = once || (plain && !turns) || (n == 1 && window_reads(p, s, reader)) ||
 			     (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && work));
 		const char *name = sym_str(t->name), *sample = sched_name(r, "%s.inline", name);
 		if (usual && once && lstage(p, reader)->comb == COMB_NONE) {

@@ -13,4 +13,8 @@ along 48,16,3 2304 1,16,3 'pads=[1,1]' && grep -q '^along .* := o$' traces
 ok $? "few columns: the same"
 along 32,4,3,3 1152 1,32,9,48 'group=8 pads=[1,1,1,1]' && grep -q '^split conv.o 4$' traces
 ok $? "groups: rows of a tile are the channels of one"
+along 24,16,3,3 3456 1,16,12,11 'dilations=[8,8] pads=[8,8,8,8]' && grep -q '^algo taps$' traces
+ok $? "taps that mostly read padding: a product each"
+along 24,16,3,3 3456 2,16,30,31 'dilations=[1,2] pads=[1,2,0,3]' && ! grep -q '^algo taps$' traces
+ok $? "few that do: one sum"
 done_testing
