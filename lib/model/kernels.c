@@ -2,6 +2,7 @@
 #include <string.h>
 #include "model/model_impl.h"
 #include "common/msg.h"
+#include "emit/emit.h"
 #include "graph/pass.h"
 #include "lower/image.h"
 #include "lower/lower.h"
@@ -378,6 +379,17 @@ static struct sized lower_open(struct model *M, node_id n, const struct target *
 	return s;
 }
 
+/* Does the kernel refuse indices, and are there sizes at which it has none to write, but indices to look at? A table that is constant has
+ * elements: its result has none where there is no index. */
+static bool looks_at_indices(struct model *M, node_id n, const struct call *c)
+{
+	struct module *m = M->m;
+	struct call native = {.node = n, .alone = native_node(m, n)};
+
+	return native.alone && node_varies(m, node(m, n)) && emit_checks_indices(M->kernels.a[c->kernel].prog) &&
+	       val(m, call_operand(M, &native, 0))->kind != VAL_CONST;
+}
+
 /* dims: as sizes_fit. */
 static bool add_group(struct model *M, node_id n, const struct target *t, const struct given_traces *traces, dim *const *dims)
 {
@@ -398,7 +410,7 @@ static bool add_group(struct model *M, node_id n, const struct target *t, const 
 
 	if (why || !make_call(M, n, t, traces, sizes, NULL, s, &c, &why))
 		return add_opaque(M, n, why);
-	if (sizes.some || (sizes_taken_for_one(M) && native_node(m, n))) {
+	if (sizes.some || looks_at_indices(M, n, &c) || (sizes_taken_for_one(M) && native_node(m, n))) {
 		struct call other = {.node = n, .kernel = KERNEL_NATIVE, .alone = native_node(m, n)};
 		c.otherwise = arena_copy(&m->arena, &other, sizeof other);
 	}

@@ -49,7 +49,8 @@ struct call {
 	bool proved;  /* of a kernel for many sizes: as struct sized has it; else it was compared at some sizes */
 	bool settled; /* of a native view: a run knows the sizes of its result before */
 	/* Instead of this, a native one, in runs in which a parameter is less than 1, if the kernel is not for such, or of two sizes that it
-	 * takes for one (struct size_same) the operand's is 1; NULL: there is none. */
+	 * takes for one (struct size_same) the operand's is 1, or the results of a kernel that reads indices have no element (the native one
+	 * looks at indices all the same); NULL: there is none. */
 	struct call *otherwise;
 	/* In a strip, it and its neighbours run for one image after the other, each on its part of axis 0. Outside of a strip images is
 	 * 1, and strip and last are the number of the call itself. */

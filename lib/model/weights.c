@@ -117,6 +117,8 @@ static int64_t *add_consts(struct weights *w, struct model *M, const struct call
 	return at;
 }
 
+bool weights_for_otherwise(struct module *m, val_id v) { return v && val(m, v)->kind == VAL_CONST && dtype_is_int(val(m, v)->type.dtype); }
+
 static void add_call(struct weights *w, struct model *M, uint32_t c)
 {
 	const struct call *x = &M->calls.a[c];
@@ -125,6 +127,9 @@ static void add_call(struct weights *w, struct model *M, uint32_t c)
 	for (uint32_t i = 0; x->alone && i < node(M->m, x->alone)->nin; i++)
 		if (call_operand(M, x, i) && val(M->m, call_operand(M, x, i))->kind == VAL_CONST)
 			weights_value(w, M, call_operand(M, x, i));
+	for (uint32_t i = 0; x->otherwise && i < node(M->m, x->otherwise->alone)->nin; i++)
+		if (weights_for_otherwise(M->m, call_operand(M, x->otherwise, i)))
+			weights_value(w, M, call_operand(M, x->otherwise, i));
 	w->of_call[c] = add_consts(w, M, x);
 	w->of_one[c] = x->one ? add_consts(w, M, x->one) : NULL;
 	for (uint32_t i = 0; i < n->nin; i++)

@@ -31,6 +31,8 @@ struct weights {
 void weights_lay_out(struct weights *w, struct model *M);
 /* Offset of constant v in row-major order. */
 int64_t weights_value(struct weights *w, struct model *M, val_id v);
+/* Does a native call in place of a kernel (call.otherwise) read constant v? Indices only: it runs where nothing is computed. */
+bool weights_for_otherwise(struct module *m, val_id v);
 /* The bytes of one. *owned: to be freed when they are not wanted any more, or NULL. */
 const void *weight_data(struct model *M, const struct weight *w, void **owned);
 #endif

@@ -8,6 +8,27 @@ struct quantize_grid {
 	bool one, blocked;
 };
 
+/* Is there a zero point for each scale? */
+static bool quantize_pairs(const struct native_tensor *scale, const struct native_tensor *zero)
+{
+	if (zero->rank != scale->rank)
+		return native_count(scale) == 1 && native_count(zero) == 1;
+	return !scale->rank || !memcmp(zero->dims, scale->dims, (size_t)scale->rank * sizeof *scale->dims);
+}
+
+/* Is there a scale for each index of the axis, or for each block? */
+static bool quantize_scales_fit(const struct native_tensor *x, const struct native_tensor *scale, int axis, int64_t block)
+{
+	int64_t blocks = block ? x->dims[axis] / block + (x->dims[axis] % block != 0) : 0;
+
+	if (!block)
+		return scale->rank == 1 && scale->dims[0] == x->dims[axis];
+	for (int k = 0; k < x->rank && scale->rank == x->rank; k++)
+		if (scale->dims[k] != (k == axis ? blocks : x->dims[k]))
+			return false;
+	return scale->rank == x->rank;
+}
+
 static const char *quantize_grid(const struct native *n, struct quantize_grid *g)
 {
 	const struct native_tensor *x = &n->in[0];
@@ -16,7 +37,7 @@ static const char *quantize_grid(const struct native *n, struct quantize_grid *g
 
 	if (block < 0)
 		return "block_size is negative";
-	if (native_has(n, 2) && native_count(&n->in[2]) != scales)
+	if (native_has(n, 2) && !quantize_pairs(&n->in[1], &n->in[2]))
 		return "the zero points do not fit the scales";
 	*g = (struct quantize_grid){.one = scales == 1, .inner = 1, .count = 1, .block = 1, .blocks = 1, .blocked = block > 0};
 	if (g->one)
@@ -27,7 +48,7 @@ static const char *quantize_grid(const struct native *n, struct quantize_grid *g
 	g->count = x->dims[axis];
 	g->block = block ? block : 1;
 	g->blocks = g->count / g->block + (g->count % g->block != 0);
-	if (scales != (block ? native_count_of(axis, x->dims) * g->blocks * g->inner : g->count))
+	if (!quantize_scales_fit(x, &n->in[1], axis, block))
 		return "the scales do not fit the axis";
 	return NULL;
 }

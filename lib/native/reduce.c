@@ -31,6 +31,8 @@ static const char *reduce_axes(struct native *n, bool *reduced)
 		int a = native_axis(native_get_int(n->in[1].type, n->in[1].data, i), x->rank);
 		if (a < 0)
 			return "an axis is outside the rank";
+		if (reduced[a])
+			return native_why(n, "axis %d is given twice", a);
 		reduced[a] = true;
 	}
 	return NULL;

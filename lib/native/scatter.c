@@ -218,7 +218,7 @@ NATIVE const char *native_ScatterElements(struct native *n)
 	struct scatter s;
 	const char *why;
 
-	if (axis < 0 || ix->rank != rank || native_count(&n->in[2]) != native_count(ix))
+	if (axis < 0 || ix->rank != rank || n->in[2].rank != rank || memcmp(n->in[2].dims, ix->dims, (size_t)rank * sizeof *ix->dims))
 		return "axis, indices or updates do not fit";
 	for (int k = 0; k < rank; k++)
 		if (k != axis && ix->dims[k] > x->dims[k])

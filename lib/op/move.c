@@ -187,6 +187,23 @@ static const char *shape_unsqueeze(struct infer *I)
 	return NULL;
 }
 
+/* An axis that goes is of extent 1, also where there are no elements that would tell. Which ones go their sizes say. */
+static int least_squeeze(struct module *m, const struct node *n, poly *e)
+{
+	const struct type *x = &val(m, n->in[0])->type, *y = &val(m, n->out[0])->type;
+	int count = 0, kept = 0;
+
+	for (int i = 0; i < x->rank && y->rank >= 0; i++) {
+		if (kept < y->rank && x->dims[i] == y->dims[kept]) {
+			kept++;
+		} else if (x->dims[i] && !poly_is_const(m->dims, x->dims[i], NULL)) {
+			e[count++] = poly_addc(m->dims, x->dims[i], -1);
+			e[count++] = poly_sub(m->dims, poly_const(m->dims, 1), x->dims[i]);
+		}
+	}
+	return count;
+}
+
 /* ---- Transpose, Concat, Split ---- */
 
 int node_axis_after(struct module *m, const struct node *n, int axis)
@@ -276,6 +293,17 @@ static const char *shape_concat(struct infer *I)
 	return NULL;
 }
 
+/* Part i of an open extent in nout: all but the last are a chunk, but of a short extent some behind have no element. */
+static dim split_part(struct polys *P, dim whole, uint32_t nout, uint32_t i)
+{
+	dim chunk = poly_ceildiv(P, whole, nout), rest = poly_sub(P, whole, poly_mulc(P, chunk, i));
+	bool even = poly_mulc(P, chunk, nout) == whole, last = i + 1 == nout;
+
+	if (nout <= 2 || even || !i)
+		return last ? rest : chunk;
+	return poly_max(P, poly_const(P, 0), last ? rest : poly_min(P, chunk, rest));
+}
+
 static const char *shape_split(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
@@ -292,7 +320,7 @@ static const char *shape_split(struct infer *I)
 		return bad_axis(I, a, rank);
 	if (k && k->yes && k->n != (int)nout)
 		return rule_why(I, "%d sizes for %u results", k->n, nout);
-	dim whole = rule_dim(I, 0, axis), chunk = poly_ceildiv(P, whole, nout);
+	dim whole = rule_dim(I, 0, axis);
 	bool fixed = poly_is_const(P, whole, &c);
 	for (uint32_t i = 0; i < nout; i++) {
 		dim *d = rule_dims(I, rank);
@@ -300,10 +328,8 @@ static const char *shape_split(struct infer *I)
 		memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
 		if (k)
 			d[axis] = k->yes ? k->e[i] : POLY_UNKNOWN;
-		else if (i + 1 < nout)
-			d[axis] = fixed ? rule_const(I, split_chunk(c, nout, i)) : chunk;
 		else
-			d[axis] = fixed ? rule_const(I, split_chunk(c, nout, i)) : poly_sub(P, whole, poly_mulc(P, chunk, nout - 1));
+			d[axis] = fixed ? rule_const(I, split_chunk(c, nout, i)) : split_part(P, whole, nout, i);
 		if (poly_is_const(P, d[axis], &v))
 			sum += v;
 		else
@@ -588,7 +614,7 @@ const struct op ops_move[] = {
 	{OP_Slice, shape_slice, eval_native},
 	{OP_SpaceToDepth, shape_space, eval_native},
 	{OP_Split, shape_split, eval_native},
-	{OP_Squeeze, shape_squeeze, eval_native},
+	{OP_Squeeze, shape_squeeze, eval_native, .least = least_squeeze},
 	{OP_Tile, shape_tile, eval_native},
 	{OP_Transpose, shape_transpose, eval_native},
 	{OP_Trilu, shape_trilu, eval_native},

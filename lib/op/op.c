@@ -61,6 +61,13 @@ double node_flops(struct module *m, const struct node *n)
 	return 0;
 }
 
+int op_least(struct module *m, const struct node *n, poly *e)
+{
+	const struct op *row = op_row(n->op);
+
+	return row && row->least ? row->least(m, n, e) : 0;
+}
+
 const char *op_unable(struct module *m, const struct node *n)
 {
 	const struct op *row = op_row(n->op);

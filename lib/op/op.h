@@ -65,8 +65,13 @@ struct op {
 	double (*flops)(struct module *m, const struct node *n);
 	/* Why eval cannot run this node, whatever the inputs; NULL: it can. Without this function, it always can. */
 	const char *(*unable)(struct module *m, const struct node *n);
+	/* Forms of sizes that are 0 or more where the rule takes the operands, in e, and how many: what a run checks before a kernel, beside
+	 * the sizes of results. At most OP_LEAST_MAX. NULL: there are none. */
+	int (*least)(struct module *m, const struct node *n, poly *e);
 };
-const struct op *op_row(enum opcode op); /* NULL: no row yet */
+enum { OP_LEAST_MAX = 2 * RANK_MAX };
+const struct op *op_row(enum opcode op);                       /* NULL: no row yet */
+int op_least(struct module *m, const struct node *n, poly *e); /* least of its row */
 /* Why n cannot be run, whatever its operands hold; NULL: it may run. Bodies are not looked at. */
 const char *op_unable(struct module *m, const struct node *n);
 bool op_attr_is_type(enum opcode op, const char *attr); /* its value is the number of an element type */

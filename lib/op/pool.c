@@ -2,26 +2,60 @@
 #include <math.h>
 #include "op/rules.h"
 
-/* Of a window that covers no element there is no maximum and no mean. */
+/* A window that covers no element has no maximum and no mean. */
+static bool must_cover(const struct node *n) { return n->op != OP_LpPool && !attr_i(n, "count_include_pad"); }
+
+static int64_t span_of(const struct window *w, int i) { return (w->size[i] - 1) * w->dilation[i] + 1; }
+
+/* Does every window along axis i, of extent in, cover an element? */
+static bool covers(struct window w, int i, int64_t in)
+{
+	int64_t out = window_extent(&w, i, in), first = -w.begin[i], last = (out - 1) * w.stride[i] - w.begin[i];
+	bool all = first + span_of(&w, i) > 0 && last < in && in > 0;
+
+	if (out <= 0)
+		return true;
+	for (int64_t s = first; all && in < w.dilation[i] && s <= last; s += w.stride[i]) {
+		int64_t k = s < 0 ? (w.dilation[i] - 1 - s) / w.dilation[i] : 0;
+		all = k < w.size[i] && s + k * w.dilation[i] < in;
+	}
+	return all;
+}
+
 static const char *covers_some(struct infer *I, const struct window *w, int i)
 {
-	struct window copy = *w;
-	int64_t span = (w->size[i] - 1) * w->dilation[i] + 1, in, out;
-	bool covers = true;
+	int64_t span = span_of(w, i), in;
+	bool open = !poly_is_const(rule_polys(I), rule_dim(I, 0, 2 + i), &in), all;
 
-	if (I->n->op == OP_LpPool || attr_i(I->n, "count_include_pad"))
+	if (!must_cover(I->n))
 		return NULL;
-	if (!poly_is_const(rule_polys(I), rule_dim(I, 0, 2 + i), &in)) {
-		covers = w->begin[i] < span && (w->end[i] < span || w->ceil_mode || w->stride[i] > 1);
-	} else if ((out = window_extent(&copy, i, in)) > 0) {
-		int64_t first = -copy.begin[i], last = (out - 1) * copy.stride[i] - copy.begin[i];
-		covers = first + span > 0 && last < in && in > 0;
-		for (int64_t s = first; covers && in < w->dilation[i] && s <= last; s += w->stride[i]) {
-			int64_t k = s < 0 ? (w->dilation[i] - 1 - s) / w->dilation[i] : 0;
-			covers = k < w->size[i] && s + k * w->dilation[i] < in;
-		}
+	all = open ? w->begin[i] < span && (w->end[i] < span || w->ceil_mode || w->stride[i] > 1) : covers(*w, i, in);
+	return all ? NULL : rule_why(I, "a window at spatial axis %d has nothing but padding", i);
+}
+
+/* The last window starts before the end, and the extent is none of those small ones with a window of nothing but padding. */
+static int least_pool(struct module *m, const struct node *n, poly *e)
+{
+	enum { SMALL = 1 << 12 };
+	const struct type *x = &val(m, n->in[0])->type, *y = &val(m, n->out[0])->type;
+	struct window w;
+	int count = 0;
+
+	if (!must_cover(n) || x->rank < 3 || y->rank != x->rank || window_read(m, n, x->rank - 2, NULL, &w))
+		return 0;
+	for (int i = 0; i < w.n; i++) {
+		dim in = x->dims[2 + i], out = y->dims[2 + i];
+		int64_t least = 0;
+		if (!in || !out || poly_is_const(m->dims, in, NULL))
+			continue;
+		for (int64_t size = 0; size < w.dilation[i] + 1 && size < SMALL; size++)
+			least = covers(w, i, size) ? least : size + 1;
+		e[count++] = poly_addc(m->dims, in, -least);
+		if (w.auto_pad != 'U' && w.auto_pad != 'L')
+			e[count++] = poly_sub(m->dims, poly_addc(m->dims, in, w.begin[i] + w.stride[i] - 1),
+					      poly_mulc(m->dims, out, w.stride[i]));
 	}
-	return covers ? NULL : rule_why(I, "a window at spatial axis %d has nothing but padding", i);
+	return count;
 }
 
 static const char *shape_pool(struct infer *I)
@@ -212,8 +246,8 @@ static double flops_global(struct module *m, const struct node *n)
 }
 
 const struct op ops_pool[] = {
-	{OP_MaxPool, shape_pool, eval_pool, flops_pool},
-	{OP_AveragePool, shape_pool, eval_pool, flops_pool},
+	{OP_MaxPool, shape_pool, eval_pool, flops_pool, .least = least_pool},
+	{OP_AveragePool, shape_pool, eval_pool, flops_pool, .least = least_pool},
 	{OP_LpPool, shape_pool, eval_pool, flops_pool},
 	{OP_GlobalMaxPool, shape_global, eval_global, flops_global},
 	{OP_GlobalAveragePool, shape_global, eval_global, flops_global},

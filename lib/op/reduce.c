@@ -4,9 +4,9 @@
 #include "op/rules.h"
 
 /* Which axes are reduced: red[axis]. NULL, or why not. n < 0: no axes are given. */
-static const char *reduce_axes(const struct node *n, int rank, int count, const int64_t *axes, bool *red)
+static const char *reduce_axes(struct infer *I, int rank, int count, const int64_t *axes, bool *red)
 {
-	bool all = count <= 0 && !attr_i(n, "noop_with_empty_axes");
+	bool all = count <= 0 && !attr_i(I->n, "noop_with_empty_axes");
 
 	for (int i = 0; i < rank; i++)
 		red[i] = all;
@@ -14,6 +14,8 @@ static const char *reduce_axes(const struct node *n, int rank, int count, const 
 		int at;
 		if (!rule_axis(axes[i], rank, &at))
 			return "an axis is outside the rank";
+		if (red[at])
+			return rule_why(I, "axis %d is given twice", at);
 		red[at] = true;
 	}
 	return NULL;
@@ -61,7 +63,7 @@ static const char *shape_reduce(struct infer *I)
 			rule_out(I, 0, I->in[0].dtype, rank - nred, rule_dims(I, rank - nred));
 		return NULL;
 	}
-	if ((why = reduce_axes(I->n, rank, count, axes, red)))
+	if ((why = reduce_axes(I, rank, count, axes, red)))
 		return why;
 	dim *d = rule_dims(I, rank);
 	int n = 0;
@@ -82,18 +84,32 @@ static const char *shape_arg(struct infer *I)
 {
 	int rank = rule_rank(I, 0), axis, n = 0;
 	bool keep = attr_i(I->n, "keepdims") != 0;
+	int64_t extent;
 
 	rule_out(I, 0, DT_I64, RANK_UNKNOWN, NULL);
 	if (rank == RANK_UNKNOWN)
 		return NULL;
 	if (!rule_axis(attr_i(I->n, "axis"), rank, &axis))
 		return rule_why(I, "axis %lld outside rank %d", (long long)attr_i(I->n, "axis"), rank);
+	if (poly_is_const(rule_polys(I), rule_dim(I, 0, axis), &extent) && extent < 1)
+		return rule_why(I, "axis %d has no elements", axis);
 	dim *d = rule_dims(I, rank);
 	for (int i = 0; i < rank; i++)
 		if (i != axis || keep)
 			d[n++] = i == axis ? rule_const(I, 1) : rule_dim(I, 0, i);
 	rule_out(I, 0, DT_I64, n, d);
 	return NULL;
+}
+
+static int least_arg(struct module *m, const struct node *n, poly *e)
+{
+	const struct type *x = &val(m, n->in[0])->type;
+	int axis;
+
+	if (x->rank < 0 || !rule_axis(attr_i(n, "axis"), x->rank, &axis) || !x->dims[axis])
+		return 0;
+	e[0] = poly_addc(m->dims, x->dims[axis], -1);
+	return 1;
 }
 
 /* -1, 0, 1 as element i is less than element k, equal or more; 2: it is NaN, and the other is a number; -2: the other way round. */
@@ -168,8 +184,8 @@ const struct op ops_reduce[] = {
 	ROW(ReduceProd),
 	ROW(ReduceSum),
 	ROW(ReduceSumSquare),
-	{OP_ArgMax, shape_arg, eval_arg, flops_reduce},
-	{OP_ArgMin, shape_arg, eval_arg, flops_reduce},
+	{OP_ArgMax, shape_arg, eval_arg, flops_reduce, .least = least_arg},
+	{OP_ArgMin, shape_arg, eval_arg, flops_reduce, .least = least_arg},
 	{OP_CumSum, shape_running, eval_native},
 	{OP_CumProd, shape_running, eval_native},
 	{0},

@@ -182,7 +182,7 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 		return;
 	}
 	fprintf(f, ", (void *)");
-	if (val(m, v)->kind == VAL_CONST && c->kernel != KERNEL_NATIVE)
+	if (val(m, v)->kind == VAL_CONST && c->kernel != KERNEL_NATIVE && !weights_for_otherwise(m, v))
 		fprintf(f, "NULL");
 	else if (val(m, v)->kind == VAL_CONST)
 		fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, v));

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include "source/source_impl.h"
 #include "common/msg.h"
+#include "emit/emit.h"
 #include "op/op.h"
 
 /* ---- polynomials ---- */
@@ -175,13 +176,33 @@ static void put_any_elements(struct emission *e, FILE *f, const struct node *n)
 	fprintf(f, ") {\n");
 }
 
+/* Sizes that an operator of the group refuses, though the sizes of its results do not show it. */
+static void put_least(struct emission *e, FILE *f, uint32_t c)
+{
+	struct module *m = e->M->m;
+	const struct graph *g = graph(m, attr_graph(node(m, e->M->calls.a[c].node), "graph"));
+	poly least[OP_LEAST_MAX];
+	int64_t lo, hi;
+
+	for (size_t k = 0; k < g->nodes.n; k++)
+		for (int n = op_least(m, node(m, g->nodes.a[k]), least), i = 0; i < n; i++) {
+			poly_range(m->dims, least[i], &lo, &hi);
+			if (lo >= 0)
+				continue;
+			fprintf(f, "\tif (");
+			put_poly(f, m->dims, least[i], NULL);
+			fprintf(f, " < 0)\n\t\treturn size_refuse(%" PRIu32 ");\n", c);
+		}
+}
+
 void put_view(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
 	val_id v = call_result(e->M, x, 0);
 
-	fprintf(f, "\t{\n\tint large = 0;\n\tif (size_view(%" PRIu32 ", &m->slot[%" PRIu32 "], %d, ", c, value_home(e->M, v).index,
-		val(e->M->m, v)->type.rank);
+	fprintf(f, "\t{\n\tint large = 0;\n");
+	put_least(e, f, c);
+	fprintf(f, "\tif (size_view(%" PRIu32 ", &m->slot[%" PRIu32 "], %d, ", c, value_home(e->M, v).index, val(e->M->m, v)->type.rank);
 	put_shape(e, f, v);
 	fprintf(f, ", &");
 	put_value(e, f, call_operand(e->M, x, 0));
@@ -230,6 +251,7 @@ void put_sized_open(struct emission *e, FILE *f, uint32_t c)
 
 	fprintf(f, "\t{\n\tint large = 0;\n");
 	put_same(e, f, c);
+	put_least(e, f, c);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		const struct type *t = &val(e->M->m, n->out[i])->type;
 		if (!value_varies(e->M->m, n->out[i]))
@@ -270,6 +292,25 @@ void put_sized_params(struct emission *e, FILE *f, const struct call *x)
 	fprintf(f, "}, ");
 }
 
+/* No result has an element. */
+static void put_empty(struct emission *e, FILE *f, const struct node *n)
+{
+	struct module *m = e->M->m;
+
+	fprintf(f, " || (1");
+	for (uint32_t i = 0; i < n->nout; i++) {
+		const struct type *t = &val(m, n->out[i])->type;
+		fprintf(f, " && (0");
+		for (int d = 0; d < t->rank; d++) {
+			fprintf(f, " || ");
+			put_poly(f, m->dims, t->dims[d], NULL);
+			fprintf(f, " == 0");
+		}
+		fprintf(f, ")");
+	}
+	fprintf(f, ")");
+}
+
 void put_otherwise(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
@@ -291,6 +332,8 @@ void put_otherwise(struct emission *e, FILE *f, uint32_t c)
 		put_poly(f, P, y->is, NULL);
 		fprintf(f, " != 1)");
 	}
+	if (emit_checks_indices(e->M->kernels.a[x->kernel].prog))
+		put_empty(e, f, node(e->M->m, x->node));
 	fprintf(f, ")");
 }
 

@@ -550,6 +550,11 @@ static void test_reduce_refused(void)
 	put_int(c, -3);
 	ok(run(c, "CumSum") != NULL, "CumSum: an axis outside the rank is refused");
 	call_free(c);
+	c = call_new(1);
+	operand(c, NATIVE_F32, DIMS(2, 3));
+	memcpy(operand(c, NATIVE_I64, DIMS(2)), (int64_t[]){1, -1}, 2 * sizeof(int64_t));
+	ok(run(c, "ReduceSum") != NULL, "ReduceSum: an axis that is given twice is refused");
+	call_free(c);
 }
 
 static void test_cumulate(bool exclusive, bool reverse)

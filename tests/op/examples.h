@@ -94,46 +94,76 @@ __attribute__((unused)) static void example_write(const struct example *x, char 
 	PUT("}\n");
 }
 
-/* The same with sizes that only a run knows. An axis of size 5 of operand 1 is the symbol x1_0s5, or so; `values`: operands with values are
- * inputs too, which the meta data usual.x1 names, else they stay as they are. */
-__attribute__((unused)) static void example_write_open(const struct example *x, bool values, char *to)
-{
-	char *p = to, *end = to + LONG;
+/* One of several examples in a model: what of it only a run knows. */
+struct example_part {
+	struct example x;
+	bool open;   /* sizes of inputs: an axis of size 5 of operand 1 of part 3 is the symbol n3_x1_0s5, or so */
+	bool values; /* operands with values are inputs too; else they are constants */
+};
 
-#define IS_INPUT(i) (*x->type[i] != '-' && (values || !*x->value[i]))
-	PUT("hone-text 1\nmodule ir=10 opset=28\n");
-	for (int i = 0; i < x->nin; i++)
-		if (IS_INPUT(i) && *x->value[i])
-			PUT("meta \"usual.x%d\" = \"%.*s\"\n", i, (int)strcspn(x->value[i] + 1, "]"), x->value[i] + 1);
-	for (int i = 0; i < x->nin; i++) {
+static bool part_input(const struct example_part *p, int i) { return *p->x.type[i] != '-' && (p->values || !*p->x.value[i]); }
+
+static void part_inputs(FILE *f, const struct example_part *p, int at)
+{
+	for (int i = 0; i < p->x.nin; i++) {
 		int k = 0;
-		for (const char *s = x->shape[i]; IS_INPUT(i) && *s; s += strcspn(s, ","), s += *s == ',', k++)
-			PUT("symbol x%d_%ds%ld 0 inf\n", i, k, atol(s));
-		if (!IS_INPUT(i) && *x->value[i])
-			PUT("const c%d = %s[%s] %s\n", i, x->type[i], x->shape[i], x->value[i]);
-	}
-	PUT("graph main {\n");
-	for (int i = 0; i < x->nin; i++) {
-		int k = 0;
-		if (!IS_INPUT(i))
+		if (!part_input(p, i))
 			continue;
-		PUT("  input x%d: %s[", i, x->type[i]);
-		for (const char *s = x->shape[i]; *s; s += strcspn(s, ","), s += *s == ',', k++)
-			PUT("%sx%d_%ds%ld", k ? "," : "", i, k, atol(s));
-		PUT("]\n");
+		fprintf(f, "  input n%d_x%d: %s[", at, i, p->x.type[i]);
+		for (const char *s = p->x.shape[i]; *s; s += strcspn(s, ","), s += *s == ',', k++) {
+			fprintf(f, "%s", k ? "," : "");
+			if (p->open)
+				fprintf(f, "n%d_x%d_%ds", at, i, k);
+			fprintf(f, "%ld", atol(s));
+		}
+		fprintf(f, "]\n");
 	}
-	for (int k = 0; k < x->nout; k++)
-		PUT(k ? ", y%d" : "  y%d", k);
-	PUT(" = %s(", x->op);
-	for (int i = 0; i < x->nin; i++)
-		PUT(*x->type[i] == '-' ? "%s-" : IS_INPUT(i) ? "%sx%d" : "%s@c%d", i ? ", " : "", i);
-	PUT(")%s", x->nattr ? " {" : "");
-	for (int i = 0; i < x->nattr; i++)
-		PUT("%s%s", i ? " " : "", x->attr[i]);
-	PUT("%s\n", x->nattr ? "}" : "");
-	for (int k = 0; k < x->nout; k++)
-		PUT("  output y%d = y%d\n", k, k);
-	PUT("}\n");
+}
+
+static void part_node(FILE *f, const struct example_part *p, int at)
+{
+	for (int k = 0; k < p->x.nout; k++)
+		fprintf(f, "%sn%d_y%d", k ? ", " : "  ", at, k);
+	fprintf(f, " = %s(", p->x.op);
+	for (int i = 0; i < p->x.nin; i++)
+		fprintf(f, *p->x.type[i] == '-' ? "%s-" : part_input(p, i) ? "%sn%d_x%d" : "%s@n%d_c%d", i ? ", " : "", at, i);
+	fprintf(f, ")%s", p->x.nattr ? " {" : "");
+	for (int i = 0; i < p->x.nattr; i++)
+		fprintf(f, "%s%s", i ? " " : "", p->x.attr[i]);
+	fprintf(f, "%s\n", p->x.nattr ? "}" : "");
+}
+
+/* Examples side by side in one model. Meta data: part.3, the operator of part 3; usual.n3_x1, the values of its operand 1 in the example. */
+__attribute__((unused)) static void examples_write(FILE *f, const struct example_part *part, int n)
+{
+	fprintf(f, "hone-text 1\nmodule ir=14 opset=28\n");
+	for (int at = 0; at < n; at++)
+		fprintf(f, "meta \"part.%d\" = \"%s\"\n", at, part[at].x.op);
+	for (int at = 0; at < n; at++)
+		for (int i = 0; i < part[at].x.nin; i++) {
+			const char *v = part[at].x.value[i];
+			if (part_input(&part[at], i) && *v)
+				fprintf(f, "meta \"usual.n%d_x%d\" = \"%.*s\"\n", at, i, (int)strcspn(v + 1, "]"), v + 1);
+		}
+	for (int at = 0; at < n; at++)
+		for (int i = 0; i < part[at].x.nin; i++) {
+			int k = 0;
+			const struct example *x = &part[at].x;
+			for (const char *s = x->shape[i]; part[at].open && part_input(&part[at], i) && *s;
+			     s += strcspn(s, ","), s += *s == ',', k++)
+				fprintf(f, "symbol n%d_x%d_%ds%ld 0 inf\n", at, i, k, atol(s));
+			if (!part_input(&part[at], i) && *x->value[i])
+				fprintf(f, "const n%d_c%d = %s[%s] %s\n", at, i, x->type[i], x->shape[i], x->value[i]);
+		}
+	fprintf(f, "graph main {\n");
+	for (int at = 0; at < n; at++)
+		part_inputs(f, &part[at], at);
+	for (int at = 0; at < n; at++)
+		part_node(f, &part[at], at);
+	for (int at = 0; at < n; at++)
+		for (int k = 0; k < part[at].x.nout; k++)
+			fprintf(f, "  output n%d_y%d = n%d_y%d\n", at, k, at, k);
+	fprintf(f, "}\n");
 }
 
 /* Splits "2,3,4"; how many. */

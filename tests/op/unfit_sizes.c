@@ -1,7 +1,8 @@
 /* Every operator with operands of sizes that only a run knows and that do not fit: 0, 1, one more or less, exchanged, huge; and integers
  * out of range. What the shape rule refuses where they are known before, the evaluator refuses in a run; what both take has the shape
- * that the rule says. unfit_sizes [TRIALS [SEED]]: of each line of operators.txt. unfit_sizes models FOLDER: writes a model of open sizes
- * for each line instead (tests/soak/unfit.sh attacks their libraries). */
+ * that the rule says. unfit_sizes [TRIALS [SEED]]: of each line of operators.txt. unfit_sizes models FOLDER [OPERATOR...]: writes models
+ * instead, of all lines or those of some operators, EACH of them side by side in one (tests/model/sizes/attack.sh attacks their libraries):
+ * open*.txt of open sizes, told*.txt of known sizes and values that a run tells, fixed*.txt those of which all results have known sizes. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <signal.h>
@@ -19,7 +20,7 @@
 
 const struct tool tool = {.name = "unfit_sizes"};
 
-enum { SECONDS = 60, RUN_BYTES = 64 << 20, ELEMENTS_TOLD = 24 };
+enum { SECONDS = 60, RUN_BYTES = 64 << 20, ELEMENTS_TOLD = 24, EACH = 12, PARTS_MAX = 1000 };
 
 static struct rng rng;
 static struct arena names;
@@ -152,6 +153,29 @@ static void compare(struct module *known, const struct graph *g, struct tensor *
 	}
 }
 
+/* In text form, with values as inputs. */
+static void write_one(const struct example *x, bool open, char *to)
+{
+	struct example_part part = {.x = *x, .open = open, .values = true};
+	FILE *f = fmemopen(to, LONG, "w");
+
+	examples_write(f, &part, 1);
+	fclose(f);
+}
+
+/* The operands that x tells. */
+static struct tensor **operands(struct module *m, const struct example *x, struct arena *a)
+{
+	const struct graph *g = graph(m, m->main);
+	struct tensor **in = ARENA_ARRAY(a, struct tensor *, g->in.n + 1);
+	size_t n = 0;
+
+	for (int i = 0; i < x->nin; i++)
+		if (*x->type[i] != '-')
+			in[n] = operand(x, i, &val(m, g->in.a[n])->type, a), n++;
+	return in;
+}
+
 /* In a run the module of open sizes takes what x says of its operands. */
 static void run_open(const struct example *x, struct module *known, const char *refusal)
 {
@@ -160,18 +184,12 @@ static void run_open(const struct example *x, struct module *known, const char *
 	struct tensor *out[ATTRS];
 	static char text[LONG];
 
-	example_write_open(x, true, text);
+	write_one(x, true, text);
 	arena_limit(arena_held() + RUN_BYTES, "the limit is that of this test");
 	bool bad = REFUSED({
 		m = read_text(text, strlen(text));
 		infer_module(m, NULL);
-		const struct graph *g = graph(m, m->main);
-		struct tensor **in = ARENA_ARRAY(&a, struct tensor *, g->in.n + 1);
-		size_t n = 0;
-		for (int i = 0; i < x->nin; i++)
-			if (*x->type[i] != '-')
-				in[n] = operand(x, i, &val(m, g->in.a[n])->type, &a), n++;
-		eval_graph(m, m->main, in, out, &a, NULL);
+		eval_graph(m, m->main, operands(m, x, &a), out, &a, NULL);
 	});
 	if (bad)
 		eval_abandon();
@@ -232,32 +250,91 @@ static int one(const char *line, int trials, uint64_t seed)
 	return waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
-/* A model of open sizes, and one whose operands with values are inputs too. */
-static void write_models(const char *line, const char *folder, int number)
+/* Are the sizes of all results known? */
+static bool results_known(struct module *m)
 {
-	struct example x;
-	char text[LONG];
-	bool some = false;
+	const struct graph *g = graph(m, m->main);
+	int64_t dims[RANK_MAX];
 
-	example_parse(&x, line);
-	for (int i = 0; i < x.nin; i++)
-		some |= *x.value[i] != 0;
-	for (int values = 0; values <= some; values++) {
-		FILE *f = fopen(arena_printf(&names, "%s/u%03d%s_%s.txt", folder, number, values ? "v" : "", x.op), "w");
+	for (size_t k = 0; k < g->out.n; k++)
+		if (val(m, g->out.a[k])->type.other || !type_dims(m, &val(m, g->out.a[k])->type, dims))
+			return false;
+	return true;
+}
+
+/* As its example says, an operator has to run: is there an evaluator of it? fixed: are the sizes of its results known without its values? */
+static bool runs(const char *line, const struct example *x, bool *fixed)
+{
+	struct module *volatile m = NULL;
+	struct arena a = {0};
+	struct tensor *out[ATTRS];
+	static char text[LONG];
+
+	write_one(x, false, text);
+	bool bad = REFUSED({
+		m = read_text(text, strlen(text));
+		infer_module(m, NULL);
+		eval_graph(m, m->main, operands(m, x, &a), out, &a, NULL);
+	});
+	if (bad)
+		eval_abandon(), printf("# no model of %s: %s\n", line, refused.why);
+	*fixed = !bad && results_known(m);
+	arena_release(&a);
+	return !bad;
+}
+
+static void write_models(const char *folder, const char *name, const struct example_part *part, int n)
+{
+	for (int at = 0, number = 0; at < n; at += EACH, number++) {
+		FILE *f = fopen(arena_printf(&names, "%s/%s%02d.txt", folder, name, number), "w");
 		if (!f)
 			exit(1);
-		example_write_open(&x, values, text);
-		fputs(text, f);
+		examples_write(f, part + at, n - at < EACH ? n - at : EACH);
 		fclose(f);
 	}
+}
+
+static bool wanted(const char *op, char **some)
+{
+	for (; *some; some++)
+		if (!strcmp(*some, op))
+			return true;
+	return false;
+}
+
+static int models(FILE *lines, const char *folder, char **some)
+{
+	static struct example_part part[3][PARTS_MAX];
+	static const char *const name[] = {"open", "told", "fixed"};
+	char line[1000];
+	int n[3] = {0};
+
+	while (fgets(line, sizeof line, lines)) {
+		struct example x;
+		bool values = false, fixed;
+		line[strcspn(line, "\n")] = 0;
+		example_parse(&x, line);
+		if ((*some && !wanted(x.op, some)) || !runs(line, &x, &fixed))
+			continue;
+		for (int i = 0; i < x.nin; i++)
+			values |= *x.value[i] != 0;
+		int way = fixed ? 2 : 1;
+		part[0][n[0]++] = (struct example_part){.x = x, .open = true};
+		if (values)
+			part[0][n[0]++] = (struct example_part){.x = x, .open = true, .values = true};
+		part[way][n[way]++] = (struct example_part){.x = x, .values = true};
+	}
+	for (int i = 0; i < 3; i++)
+		write_models(folder, name[i], part[i], n[i]);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	char path[1000], line[1000];
-	bool models = argc > 2 && !strcmp(argv[1], "models");
-	int at = 0, trials = argc > 1 && !models ? atoi(argv[1]) : 25;
-	uint64_t seed = argc > 2 && !models ? strtoul(argv[2], NULL, 10) : 1;
+	bool writes = argc > 2 && !strcmp(argv[1], "models");
+	int at = 0, trials = argc > 1 && !writes ? atoi(argv[1]) : 25;
+	uint64_t seed = argc > 2 && !writes ? strtoul(argv[2], NULL, 10) : 1;
 
 	now = mmap(NULL, LONG + 3 * sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	tried = (long *)(now + LONG);
@@ -267,12 +344,10 @@ int main(int argc, char **argv)
 	FILE *f = fopen(path, "r");
 	if (!f)
 		return ok(0, "%s", path), 1;
+	if (writes)
+		return models(f, argv[2], argv + 3);
 	for (; fgets(line, sizeof line, f); at++) {
 		line[strcspn(line, "\n")] = 0;
-		if (models) {
-			write_models(line, argv[2], at);
-			continue;
-		}
 		long before = *apart;
 		int status = one(line, trials, seed * 1000 + (uint64_t)at);
 		if (status)
@@ -280,8 +355,6 @@ int main(int argc, char **argv)
 		ok(!status && *apart == before, "%s%s", line,
 		   WIFSIGNALED(status) ? arena_printf(&names, ": signal %d", WTERMSIG(status)) : "");
 	}
-	if (models)
-		return 0;
 	printf("# %ld tried, %ld refused\n", *tried, *refused_n);
 	return tap_done();
 }

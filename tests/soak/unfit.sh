@@ -2,11 +2,11 @@
 . "$top/tests/lib.sh"
 within "$top/build/check/unfit" 1
 within "$top/build/check/unfit_sizes" "${TRIALS:-1000}" "${SEED:-$(date +%j)}"
-# Libraries of each, with open sizes, under sanitizers. RUNS of each.
+# Libraries of all, with open sizes and with values that a run tells, under sanitizers. RUNS of each line of operators.txt.
 . "$top/tests/model/sizes/attack.sh"
 mkdir each && "$top/build/check/unfit_sizes" models each
 for model in each/*.txt; do
-	mv "$model" . && attack "$(basename "$model" .txt)" "${RUNS:-3000}" "${SEED:-$(date +%j)}"
+	mv "$model" . && attack "$(basename "$model" .txt)" "${RUNS:-1000}" "${SEED:-$(date +%j)}"
 	rm -f "$(basename "$model" .txt)".*
 done
 if "${HONE_PYTHON:-python3}" -c 'import onnx.reference' 2>/dev/null; then
