@@ -43,7 +43,7 @@ static void check_size(struct module *m, node_id n, val_id v)
 	const struct type *t = &val(m, v)->type;
 
 	if (n && node(m, n)->op == OP_OTHER)
-		model_die_at(m, n, EX_NOTAVAIL, "there is no implementation of this operator");
+		model_die_at(m, n, EX_NOTAVAIL, op_unknown(m));
 	check_kind(m, n, v);
 	if (!t->dtype && !t->other)
 		model_die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "the type of %s is not known", sym_str(val(m, v)->name)));

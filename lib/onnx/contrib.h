@@ -75,6 +75,7 @@ val_id contrib_scalar(struct contrib *x, enum dtype t, double c);
 val_id contrib_number(struct contrib *x, double c); /* f32 */
 val_id contrib_reshaped(struct contrib *x, val_id v, int n, const int64_t *dims);
 val_id contrib_transposed(struct contrib *x, val_id v, int n, const int64_t *perm);
+val_id contrib_channels(struct contrib *x, val_id v, int rank, bool first);             /* v with channels behind the batch, or last */
 val_id contrib_joined(struct contrib *x, int n, const val_id *v, int64_t axis);         /* Concat */
 val_id contrib_size(struct contrib *x, val_id v, int axis);                             /* extent `axis` at run time: i64[1] */
 val_id contrib_part(struct contrib *x, val_id v, int64_t axis, val_id from, val_id to); /* Slice; from and to: i64[1] */

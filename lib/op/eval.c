@@ -348,7 +348,7 @@ static void run_one(struct run *r, node_id id)
 	const char *why;
 
 	if (!row || !row->eval)
-		die_at(EX_NOTAVAIL, m, id, "no evaluator for this operator");
+		die_at(EX_NOTAVAIL, m, id, n->op == OP_OTHER ? op_unknown(m) : "no evaluator for this operator");
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = fetch(r, n->in[i]);
 	for (uint32_t k = 0; k < n->nout; k++)

@@ -72,5 +72,7 @@ const char *op_unable(struct module *m, const struct node *n)
 {
 	const struct op *row = op_row(n->op);
 
+	if (n->op == OP_OTHER)
+		return op_unknown(m);
 	return !row || !row->eval ? "there is no implementation of this operator" : row->unable ? row->unable(m, n) : NULL;
 }

@@ -74,6 +74,9 @@ const struct op *op_row(enum opcode op);                       /* NULL: no row y
 int op_least(struct module *m, const struct node *n, poly *e); /* least of its row */
 /* Why n cannot be run, whatever its operands hold; NULL: it may run. Bodies are not looked at. */
 const char *op_unable(struct module *m, const struct node *n);
+/* The operators of m that nothing here has words for, by domain and name, each with how many nodes, as the reason of a refusal; NULL: there
+ * are none. In m's arena. */
+const char *op_unknown(struct module *m);
 bool op_attr_is_type(enum opcode op, const char *attr); /* its value is the number of an element type */
 /* How large is an operand of rank `rank`, which the result has too, beside it on that axis? */
 enum agreement { SIZES_ANY, SIZES_EQUAL_OR_1, SIZES_EQUAL };

@@ -283,6 +283,24 @@ def QLinearConv():
                 attrs={"channels_last": last, "kernel_shape": [k, k], "pads": [n_of(0, k - 1) for _ in range(4)], "strides": [n_of(1, 2)] * 2})
 
 
+def pool(global_):
+    last, t = n_of(0, 1), pick(np.uint8, np.int8)
+    s = [n_of(1, 2), n_of(1, 4), n_of(3, 6), n_of(3, 6)]
+    x = rng.integers(0, 120, s[:1] + s[2:] + s[1:2] if last else s).astype(t)
+    attrs = {} if global_ else {"kernel_shape": [n_of(1, 3), n_of(1, 3)], "strides": [n_of(1, 2), n_of(1, 2)], "pads": [0, 0, 0, 0]}
+    return Form([x, Const(np.float32(0.1)), Const(np.array(3, t)), Const(np.float32(0.05)), Const(np.array(5, t))], attrs={"channels_last": last, **attrs})
+
+
+@maker
+def QLinearAveragePool():
+    return pool(False)
+
+
+@maker
+def QLinearGlobalAveragePool():
+    return pool(True)
+
+
 @maker
 def ConvTransposeWithDynamicPads():
     k = n_of(2, 3)

@@ -2,18 +2,6 @@
 #include <string.h>
 #include "onnx/contrib/rows.h"
 
-enum { RANK = 8 };
-
-/* v with channels behind the batch, or last. */
-static val_id channels(struct contrib *x, val_id v, int rank, bool first)
-{
-	int64_t perm[RANK] = {0};
-
-	for (int k = 1; k < rank; k++)
-		perm[k] = first ? (k == 1 ? rank - 1 : k - 1) : k == rank - 1 ? 1 : k + 1;
-	return contrib_transposed(x, v, rank, perm);
-}
-
 static void keep_all(struct contrib *x, val_id v, const char *const *names)
 {
 	for (; *names; names++)
@@ -28,14 +16,14 @@ static bool conv(struct contrib *x, bool last)
 	int rank = contrib_rank(x, operand(x, 0));
 	val_id v = operand(x, 0), z = operand(x, 3), y;
 
-	if (!contrib_activation_known(x) || (last && (rank < 3 || rank > RANK)))
+	if (!contrib_activation_known(x) || (last && (rank < 3 || rank > RANK_MAX)))
 		return false;
-	y = tri(x, OP_Conv, last ? channels(x, v, rank, true) : v, operand(x, 1), operand(x, 2));
+	y = tri(x, OP_Conv, last ? contrib_channels(x, v, rank, true) : v, operand(x, 1), operand(x, 2));
 	keep_all(x, y, window);
 	if (z)
-		y = bin(x, OP_Add, y, last ? channels(x, z, rank, true) : z);
+		y = bin(x, OP_Add, y, last ? contrib_channels(x, z, rank, true) : z);
 	y = contrib_activated(x, y);
-	return done(x, last ? channels(x, y, rank, false) : y);
+	return done(x, last ? contrib_channels(x, y, rank, false) : y);
 }
 
 static bool fused_conv(struct contrib *x) { return conv(x, false); }
@@ -46,11 +34,11 @@ static bool nhwc_max_pool(struct contrib *x)
 	int rank = contrib_rank(x, operand(x, 0));
 	val_id y;
 
-	if (rank < 3 || rank > RANK)
+	if (rank < 3 || rank > RANK_MAX)
 		return false;
-	y = un(x, OP_MaxPool, channels(x, operand(x, 0), rank, true));
+	y = un(x, OP_MaxPool, contrib_channels(x, operand(x, 0), rank, true));
 	keep_all(x, y, window);
-	return done(x, channels(x, y, rank, false));
+	return done(x, contrib_channels(x, y, rank, false));
 }
 
 static bool quantised_conv(struct contrib *x)
@@ -60,24 +48,24 @@ static bool quantised_conv(struct contrib *x)
 	uint32_t n = self(x)->nin;
 	val_id in[9], y;
 
-	if (n > 9 || (last && (rank < 3 || rank > RANK)))
+	if (n > 9 || (last && (rank < 3 || rank > RANK_MAX)))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		in[i] = operand(x, i);
-	in[0] = last ? channels(x, in[0], rank, true) : in[0];
+	in[0] = last ? contrib_channels(x, in[0], rank, true) : in[0];
 	y = make(x, OP_QLinearConv, (int)n, in);
 	keep_all(x, y, window);
-	return done(x, last ? channels(x, y, rank, false) : y);
+	return done(x, last ? contrib_channels(x, y, rank, false) : y);
 }
 
 /* Pads of a run are known if they are a constant. */
 static bool conv_transpose(struct contrib *x)
 {
 	struct tensor *t = operand(x, 2) ? node_const(x->m, self(x), 2) : NULL;
-	int64_t pads[2 * RANK];
+	int64_t pads[2 * RANK_MAX];
 	val_id y;
 
-	if (operand(x, 2) && (!t || t->dtype != DT_I64 || tensor_count(t) > 2 * RANK))
+	if (operand(x, 2) && (!t || t->dtype != DT_I64 || tensor_count(t) > 2 * RANK_MAX))
 		return false;
 	y = tri(x, OP_ConvTranspose, operand(x, 0), operand(x, 1), operand(x, 3));
 	keep_all(x, y, window);

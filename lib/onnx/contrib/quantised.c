@@ -36,16 +36,18 @@ static bool binary(struct contrib *x, enum opcode op)
 
 static bool unary(struct contrib *x, enum opcode op)
 {
+	bool last = attr_int(self(x), "channels_last", 0);
+	int rank = last ? contrib_rank(x, operand(x, 0)) : 3;
 	val_id d;
 
-	if (!has(x, 4) || attr_int(self(x), "channels_last", 0))
+	if (!has(x, 4) || rank < 3 || rank > RANK_MAX)
 		return false;
 	d = dequantize(x, 0, 1, 2);
-	d = make(x, op, 1, &d);
+	d = un(x, op, last ? contrib_channels(x, d, rank, true) : d);
 	for (uint32_t i = 0; i < self(x)->nattr; i++)
 		if (strcmp(sym_str(self(x)->attr[i].name), "channels_last") && strcmp(sym_str(self(x)->attr[i].name), "opset"))
 			attr_set(x->m, made(x, d), self(x)->attr[i]);
-	return quantized(x, d, 3, 4, 0);
+	return quantized(x, last ? contrib_channels(x, d, rank, false) : d, 3, 4, 0);
 }
 
 static bool add(struct contrib *x) { return binary(x, OP_Add); }

@@ -83,6 +83,15 @@ val_id contrib_transposed(struct contrib *x, val_id v, int n, const int64_t *per
 	return v;
 }
 
+val_id contrib_channels(struct contrib *x, val_id v, int rank, bool first)
+{
+	int64_t perm[RANK_MAX] = {0};
+
+	for (int k = 1; k < rank; k++)
+		perm[k] = first ? (k == 1 ? rank - 1 : k - 1) : k == rank - 1 ? 1 : k + 1;
+	return contrib_transposed(x, v, rank, perm);
+}
+
 val_id contrib_joined(struct contrib *x, int n, const val_id *v, int64_t axis)
 {
 	return with_int(x, make(x, OP_Concat, n, v), "axis", axis);
