@@ -71,7 +71,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Div, 2, 2, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Dropout, 1, 3, 1, 2, RANDOM, "seed:i") \
 	X(DynamicQuantizeLinear, 1, 1, 3, 3, PURE, "") \
-	X(Einsum, 1, -1, 1, 1, PURE, "!equation:s") \
+	X(Einsum, 1, -1, 1, 1, PURE | ANCHOR, "!equation:s") \
 	X(Elu, 1, 1, 1, 1, PURE | ELEMENTWISE, "alpha:f=1") \
 	X(Equal, 2, 2, 1, 1, PURE | ELEMENTWISE | COMMUTATIVE, "") \
 	X(Erf, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \

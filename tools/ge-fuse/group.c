@@ -1,6 +1,7 @@
 /* Which nodes go together: an anchor with the elementwise nodes after it, or elementwise nodes alone. */
 #include "fuse.h"
 #include "lower/lower.h"
+#include "op/einsum.h"
 #include "op/op.h"
 #include "target/target.h"
 
@@ -280,17 +281,19 @@ static node_id only_maker(const struct plan *p, val_id v, uint32_t g, const stru
 	return x->def;
 }
 
-/* Walks from v up through elementwise nodes to one of operator op, and joins all on the way. 0: there is none. */
-static node_id join_up_to(struct plan *p, val_id v, enum opcode op, uint32_t g)
+static bool is_softmax(const struct node *n) { return n->op == OP_Softmax; }
+
+/* Walks from v up through elementwise nodes to one that is wanted, and joins all on the way. 0: there is none. */
+static node_id join_up_to(struct plan *p, val_id v, bool (*wanted)(const struct node *n), uint32_t g)
 {
 	const struct type like = val(p->m, v)->type;
 
 	for (int depth = 0; depth <= BETWEEN_MAX; depth++) {
 		node_id n = only_maker(p, v, g, &like), next = 0;
-		if (!n || (node(p->m, n)->op != op && role_of(p, n) != ROLE_ELEMENTWISE))
+		if (!n || (!wanted(node(p->m, n)) && role_of(p, n) != ROLE_ELEMENTWISE))
 			return 0;
 		join(p, n, g);
-		if (node(p->m, n)->op == op)
+		if (wanted(node(p->m, n)))
 			return n;
 		v = 0;
 		for (uint32_t i = 0; i < node(p->m, n)->nin && !next; i++)
@@ -300,29 +303,64 @@ static node_id join_up_to(struct plan *p, val_id v, enum opcode op, uint32_t g)
 	return 0;
 }
 
-/* Does each row of the softmax lie in one row of the product, and are there several that share what they are multiplied with? */
-static bool rows_share(const struct plan *p, node_id softmax)
-{
-	const struct type *t = &val(p->m, node(p->m, softmax)->out[0])->type;
-	int64_t axis = attr_i(node(p->m, softmax), "axis"), rows;
+static bool is_product(const struct node *n) { return n->op == OP_MatMul || n->op == OP_Einsum; }
 
-	return t->rank >= 2 && t->dtype == DT_F32 && (axis == -1 || axis == t->rank - 1) && type_static(p->m, t) &&
-	       poly_is_const(p->m->dims, t->dims[t->rank - 2], &rows) && rows > 1;
+/* An Einsum's operand that is summed up along its last axis, that alone, and has several rows that the other operand has not; -1: none. */
+static int einsum_rows(struct module *m, const struct node *n)
+{
+	struct einsum q;
+	int rank[2];
+
+	for (int i = 0; i < 2; i++)
+		rank[i] = val(m, n->in[i])->type.rank;
+	if (einsum_parse(attr_s(n, "equation"), 2, rank, &q))
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		bool has[3][LETTERS_MAX] = {0};
+		int64_t dims[RANK_MAX], rows = 1;
+		int summed = 0, last = rank[i] ? q.axis[i][rank[i] - 1] : 0;
+		for (int t = 0; t <= 2; t++)
+			for (int k = 0; k < q.rank[t]; k++)
+				has[t][q.axis[t][k]] = true;
+		for (int c = 0; c < LETTERS_MAX; c++)
+			summed += (has[0][c] || has[1][c]) && !has[2][c];
+		type_dims(m, &val(m, n->in[i])->type, dims);
+		for (int k = 0; k < rank[i]; k++)
+			rows = dims[k] > rows && !has[1 - i][q.axis[i][k]] ? dims[k] : rows;
+		if (rank[i] && summed == 1 && !has[2][last] && has[1 - i][last] && rows > 1)
+			return i;
+	}
+	return -1;
 }
 
-/* A MatMul whose rows are made by a Softmax of another MatMul's takes all of them in, where nobody else wants what is between: so it need not
- * be kept whole. The first MatMul; 0: it stays as it is. */
+/* The operand of a product that is summed up along its rows, of which several are multiplied with the same; -1: there is none. */
+static int rows_operand(struct module *m, const struct node *n)
+{
+	if (!is_product(n) || n->nin != 2 || !all_static(m, n))
+		return -1;
+	if (n->op == OP_Einsum)
+		return einsum_rows(m, n);
+	const struct type *t = &val(m, n->in[0])->type;
+	int64_t rows;
+
+	return t->rank >= 2 && poly_is_const(m->dims, t->dims[t->rank - 2], &rows) && rows > 1 ? 0 : -1;
+}
+
+/* A product whose rows are made by a softmax of another product's takes all of them in, where nobody else wants what is between: so it need
+ * not be kept whole. The first product; 0: it stays as it is. */
 static node_id pull_attention(struct plan *p, uint32_t g, node_id anchor)
 {
 	size_t start = p->member.n;
 	const struct node *n = node(p->m, anchor);
-	node_id softmax = 0, first = 0;
+	int i = p->producers ? rows_operand(p->m, n) : -1;
+	const struct type *t = i < 0 ? NULL : &val(p->m, n->in[i])->type;
+	node_id softmax = t && t->dtype == DT_F32 ? join_up_to(p, n->in[i], is_softmax, g) : 0, first = 0;
 
-	if (p->producers && n->op == OP_MatMul && all_static(p->m, n) && val(p->m, n->in[0])->type.rank >= 2)
-		softmax = join_up_to(p, n->in[0], OP_Softmax, g);
-	if (softmax && rows_share(p, softmax))
-		first = join_up_to(p, node(p->m, softmax)->in[0], OP_MatMul, g);
-	if (first && all_static(p->m, node(p->m, first)))
+	if (softmax) {
+		int64_t axis = attr_i(node(p->m, softmax), "axis");
+		first = axis == -1 || axis == t->rank - 1 ? join_up_to(p, node(p->m, softmax)->in[0], is_product, g) : 0;
+	}
+	if (first && node(p->m, first)->nin == 2 && all_static(p->m, node(p->m, first)))
 		return first;
 	while (p->member.n > start)
 		p->group[p->member.a[--p->member.n]] = 0;
