@@ -2,7 +2,8 @@
  *
  * `at` moves a producer under a loop of its reader and computes only the region that one iteration reads. It is legal if nothing
  * outside that loop reads the producer.
- * `after` moves a consumer to the end of a loop of its producer and computes only the region that is complete there. It is legal if
+ * `after` moves a consumer, which lies whole after that loop, to the end of a loop of its producer and computes only the region that is
+ * complete there. It is legal if
  * no reduction of the producer goes on outside the loop, if the consumer reads no other region, and if no element is computed twice.
  * `init` says at which loop a reduction starts from its identity. It is legal outside the reduction loops only.
  * All find regions with region_of, and fresh loops over them with nest_of_stage. */
@@ -68,14 +69,18 @@ static const char *scan_whole(struct loop_prog *p, stage_id s, const poly *lo, c
 	return NULL;
 }
 
-/* A stage and the loop to put it in; top: the nest of the stage, whole. NULL, or why the names name no such ones. */
-static const char *find_both(struct loop_prog *p, const char *stage, const char *loop, stage_id *s, nest_id *l, nest_id *top)
+/* A stage and the loop to put it in; top: the nest of the stage, whole at the root, or beside the loop or what is around that. NULL, or why
+ * the names name no such ones. */
+static const char *find_both(struct loop_prog *p, const char *stage, const char *loop, bool at_root, stage_id *s, nest_id *l, nest_id *top)
 {
 	if (!(*s = stage_find(p, stage)))
 		return whynot(p, "no stage %s", stage);
 	if (!(*l = loop_find(p, loop)))
 		return loop_missing(p, loop);
-	if (!(*top = stage_whole(p, *s)))
+	*top = stage_whole(p, *s);
+	for (nest_id n = at_root ? 0 : lnest(p, *l)->parent; n && !*top; n = lnest(p, n)->parent)
+		*top = lnest(p, n)->kind == NEST_SEQ ? stage_whole_in(p, n, *s) : 0;
+	if (!*top || nest_blocks(p, *top, *s, NULL, 0) != nest_blocks(p, p->root, *s, NULL, 0))
 		return whynot(p, "%s has been moved or split already", stage);
 	return nest_inside(p, *l, *top) ? whynot(p, "%s is a loop of %s itself", loop, stage) : NULL;
 }
@@ -86,7 +91,7 @@ const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 	nest_id l, top;
 	if (s && !strcmp(loop, "root"))
 		return NULL; /* where it starts */
-	const char *why = find_both(p, stage, loop, &s, &l, &top);
+	const char *why = find_both(p, stage, loop, true, &s, &l, &top);
 	if (why)
 		return why;
 	buf_id b = lstage(p, s)->out;
@@ -214,7 +219,7 @@ const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
 {
 	stage_id s;
 	nest_id l, top;
-	const char *why = find_both(p, stage, loop, &s, &l, &top);
+	const char *why = find_both(p, stage, loop, false, &s, &l, &top);
 	if (why || (why = sole_writer(p, s)) || (why = nest_fits(p, l, lstage(p, s)->naxes)))
 		return why;
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];

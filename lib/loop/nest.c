@@ -529,17 +529,19 @@ nest_id *nest_list(struct loop_prog *p, nest_id n, stage_id s, int *count)
 	return list;
 }
 
-nest_id stage_whole(struct loop_prog *p, stage_id s)
+nest_id stage_whole(struct loop_prog *p, stage_id s) { return stage_whole_in(p, p->root, s); }
+
+nest_id stage_whole_in(struct loop_prog *p, nest_id seq, stage_id s)
 {
-	struct nest *root = lnest(p, p->root);
+	const struct nest *in = lnest(p, seq);
 	nest_id only = 0;
-	for (size_t i = 0; i < root->kid.n; i++) {
-		int mine = nest_blocks(p, root->kid.a[i], s, NULL, 0);
+	for (size_t i = 0; i < in->kid.n; i++) {
+		int mine = nest_blocks(p, in->kid.a[i], s, NULL, 0);
 		if (!mine)
 			continue;
-		if (only || mine != nest_blocks(p, root->kid.a[i], 0, NULL, 0))
+		if (only || mine != nest_blocks(p, in->kid.a[i], 0, NULL, 0))
 			return 0;
-		only = root->kid.a[i];
+		only = in->kid.a[i];
 	}
 	if (!only)
 		return 0;

@@ -8,7 +8,7 @@
 struct chain {
 	stage_id first, second; /* the products */
 	stage_id rows;          /* the stage that the second one multiplies */
-	stage_id result;        /* a stage that only copies the second product's sums, or changes them one by one; 0: none */
+	stage_id bent;          /* the elementwise stage that alone reads the first one's sums (scale, mask), and is kept; 0: none */
 	size_t n;               /* stages there are at first */
 	int *axis;              /* by stage: its axis along the rows + 1; 0: it is not between the products */
 	bool *depends;          /* by stage: on the first product */
@@ -105,6 +105,29 @@ static bool find_rows(struct loop_prog *p, struct chain *q)
 
 static bool find_chain(struct loop_prog *p, struct chain *q) { return find_products(p, q) && find_rows(p, q); }
 
+/* The elementwise stage between the products that alone reads the first one's sums, in the places where they are. */
+static stage_id bent_sums(struct loop_prog *p, const struct chain *q)
+{
+	stage_id s = sched_sole_reader(p, q->first);
+	ex_id read[READS_MAX];
+
+	if (!s || s == q->rows || !q->axis[s] || lstage(p, s)->comb != COMB_NONE || lstage(p, s)->nspatial != lstage(p, q->first)->nspatial)
+		return 0;
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++)
+		for (int d = 0; lex(p, read[i])->buf == lstage(p, q->first)->out && d < lex(p, read[i])->n; d++)
+			if (lex(p, read[i])->index[d] != stage_axis(p, s, d))
+				return 0;
+	return s;
+}
+
+stage_id chain_bent(struct loop_prog *p)
+{
+	struct chain q = {
+		.n = p->stages.n, .axis = ARENA_ARRAY(&p->arena, int, p->stages.n), .depends = ARENA_ARRAY(&p->arena, bool, p->stages.n)};
+
+	return find_chain(p, &q) ? bent_sums(p, &q) : 0;
+}
+
 /* Bytes that are kept of a row: what the first product makes, and what the second one reads. */
 static double kept_bytes(struct loop_prog *p, const struct chain *q)
 {
@@ -126,7 +149,7 @@ static void place_rows(struct schedule *r, const struct chain *q, const char *bl
 	bool *other = ARENA_ARRAY(&p->arena, bool, all);
 
 	for (stage_id s = 0; s < all; s++)
-		other[s] = s >= q->n || !q->axis[s] || s == q->first || s == q->second;
+		other[s] = s >= q->n || !q->axis[s] || s == q->first || s == q->second || s == q->bent;
 	if (sched_try(r, PRIM_AT, sym_str(lstage(p, q->rows)->name), block))
 		sched_rows(r, q->rows, other);
 }
@@ -140,6 +163,7 @@ bool template_chain(struct schedule *r)
 	if (!find_chain(p, &q))
 		return false;
 	int row = q.axis[q.second] - 1;
+	q.bent = bent_sums(p, &q);
 	r->blocks = &(struct row_blocks){.axis = row, .bytes = kept_bytes(p, &q)};
 	bool done = template_tile(r, q.second);
 	r->blocks = NULL;
@@ -147,6 +171,8 @@ bool template_chain(struct schedule *r)
 	if (!done || !loop_find(p, block))
 		return done;
 	place_rows(r, &q, block);
+	if (q.bent && !sched_try(r, PRIM_AT, sym_str(lstage(p, q.bent)->name), block))
+		return true;
 	if (!sched_try(r, PRIM_AT, sym_str(lstage(p, q.first)->name), block))
 		return true;
 	r->outside = block;

@@ -282,8 +282,9 @@ static void inline_stages(struct schedule *r)
 		bool work = cost || lex(p, t->body)->kind == EX_CAST;
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
 			continue;
+		bool bent = n > 1 && s == chain_bent(p); /* computed in the tile of those sums */
 		bool usual = once || (plain && !turns) || (n == 1 && window_reads(p, s, reader)) ||
-			     (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && work));
+			     (cheap && !bent && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && work));
 		const char *name = sym_str(t->name), *sample = sched_name(r, "%s.inline", name);
 		if (usual && once && lstage(p, reader)->comb == COMB_NONE) {
 			sched_try(r, PRIM_INLINE, name);

@@ -145,6 +145,7 @@ bool template_halves(struct schedule *r);                  /* a product in f16, 
 bool template_packed(struct schedule *r);                  /* a row times a matrix in blocks that have a factor each */
 bool template_rows(struct schedule *r, stage_id result);
 bool template_chain(struct schedule *r);               /* two products with reductions of rows between them */
+stage_id chain_bent(struct loop_prog *p);              /* of those, the stage that scales and masks the first one's sums; 0: none */
 bool template_apart(struct schedule *r);               /* products and other reductions in another order */
 bool template_extremes(struct schedule *r);            /* the least and the greatest of all elements */
 void template_row_sum(struct schedule *r, stage_id s); /* one reduction along rows, by itself */
