@@ -45,7 +45,7 @@ struct vx vx_code(struct emit *e, ex_id real, enum dtype t, const struct lanes *
 	if (x.kind != VX_VEC)
 		return vx_fail;
 	const char *s = text(e, "vnearest(%s)", bound(e, &c, bare(e, x.s)));
-	return (struct vx){VX_INT, c.zero == 0 ? s : text(e, "(%s + %d)", s, (int)c.zero)};
+	return (struct vx){VX_INT, c.zero == 0 ? s : text(e, "(%s + %s)", s, number_mark(e, DT_I32, text(e, "%d", (int)c.zero)))};
 }
 
 struct vx vx_code_real(struct emit *e, ex_id ex, double less, const struct lanes *m)

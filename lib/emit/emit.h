@@ -25,6 +25,23 @@ struct outlines {
 };
 void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct outlines *o);
 void outlines_free(struct outlines *o);
+
+/* A kernel's form: its text without what other kernels may have in its place, so that one function can be all kernels of a form. FORM_NUMBER
+ * stands for each number of a body, which is in *n, in order; FORM_PARAMS for further parameters of the function; names of sizes are left
+ * out. */
+enum { FORM_NUMBER = 3, FORM_PARAMS = 5 };
+struct number {
+	enum dtype type; /* of a parameter that takes it */
+	char *text;      /* a C literal */
+};
+struct numbers {
+	VEC(struct number) a;
+};
+void emit_kernel_form(FILE *f, struct loop_prog *p, const char *name, struct outlines *o, struct numbers *n);
+const char *number_type_name(enum dtype t); /* in C */
+void numbers_free(struct numbers *n);
+/* The form as C, with these texts as numbers and parameters. */
+void emit_filled(FILE *f, const char *form, const char *const *number, const char *params);
 bool emit_starts_team(struct loop_prog *p); /* does it have loops for several threads? */
 /* Declarations that such kernels need, after the prelude. team_run splits 0..n into one range for each thread (numbered from 0, at most
  * p->threads) and returns when all are done. LINKAGE: "static", ... */

@@ -95,6 +95,7 @@ struct emit {
 	struct run run;
 	int nloads; /* named so far in the function */
 	/* teams */
+	bool form;          /* it is a kernel's form (emit.h) */
 	const char *kernel; /* its name */
 	FILE *teams;        /* text of their functions */
 	int nteams;
@@ -221,6 +222,15 @@ const char *reg_element(struct emit *e, buf_id b, int64_t at);
 const struct reg_run *reg_run(struct emit *e, buf_id b, int64_t at);
 const char *reg_name(struct emit *e, buf_id b, int64_t at);
 void reg_declare(struct emit *e, buf_id b);
+
+/* ---- kernel.c, numbers.c ---- */
+/* The kernel's text; form: with a mark for each number and for more parameters. */
+void emit_function(FILE *f, struct loop_prog *p, const char *name, struct outlines *outlines, bool form);
+/* The literal of a number of type t, in a form with its mark. */
+const char *number_mark(struct emit *e, enum dtype t, const char *literal);
+/* The text of a function with parameters n<first>, n<first + 1>, .. in the place of marks; the numbers they take go to *n. text is spent;
+ * free what is returned. */
+char *numbers_lift(char *text, int first, struct numbers *n);
 
 /* ---- team.c ---- */
 bool is_team(struct loop_prog *p, nest_id n);

@@ -2,8 +2,8 @@
  * the text. */
 #include <string.h>
 #include "emit/emit_impl.h"
-#include "common/shown.h"
 #include "common/msg.h"
+#include "common/shown.h"
 #include "common/textfile.h"
 #include "target/target.h"
 
@@ -29,7 +29,7 @@ static void emit_comment(struct emit *e)
 	line(e, "/*");
 	for (size_t i = 1; i < p->bufs.n; i++)
 		if (p->bufs.a[i].scope <= SCOPE_OUT)
-			line(e, " * %s: %s, %s", e->buf_text[i], sym_str(p->bufs.a[i].name), commented(e, dims_text(e, &p->bufs.a[i])));
+			line(e, " * %s: %s, %s", e->buf_text[i], sym_str(p->bufs.a[i].name), dims_text(e, &p->bufs.a[i]));
 	for (size_t i = 1; i < p->stages.n; i++) {
 		struct stage *s = &p->stages.a[i];
 		bool told = s->gone || !nest_blocks(p, p->root, (stage_id)i, NULL, 0);
@@ -40,7 +40,7 @@ static void emit_comment(struct emit *e)
 		const char *axes = "";
 		for (int a = 0; a < s->naxes; a++)
 			axes = text(e, "%s%s%s%s:%s", axes, a ? " " : "", s->axis[a].kind == AXIS_REDUCE ? "+" : "",
-				    sym_str(s->axis[a].name), commented(e, size_text(e, s->axis[a].size, s->axis[a].extent)));
+				    sym_str(s->axis[a].name), size_text(e, s->axis[a].size, s->axis[a].extent));
 		line(e, " * stage %s(%s) -> %s", sym_str(s->name), axes, e->buf_text[s->out]);
 	}
 	line(e, " */");
@@ -51,8 +51,8 @@ static void open_params(struct emit *e)
 {
 	for (size_t i = 0; i < e->p->params.n; i++) {
 		sym name = intern_printf("p%zu", i);
-		line(e, "const long %s __attribute__((unused)) = p[%zu]; /* %s */", sym_str(name), i,
-		     commented(e, sym_str(e->p->params.a[i].name)));
+		const char *meaning = e->form ? "" : text(e, " /* %s */", commented(e, sym_str(e->p->params.a[i].name)));
+		line(e, "const long %s __attribute__((unused)) = p[%zu];%s", sym_str(name), i, meaning);
 		var_open(e, e->p->params.a[i].var, name);
 	}
 	for (size_t i = 0; i < e->p->rests.n; i++) {
@@ -79,12 +79,12 @@ static void emit_walk(struct emit *e)
 		var_close(e, e->p->params.a[i].var);
 }
 
-void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct outlines *outlines)
+void emit_function(FILE *f, struct loop_prog *p, const char *name, struct outlines *outlines, bool form)
 {
 	if (!p->legalized)
 		BUG("emit_kernel before loop_legalize");
 	const struct target *t = p->target ? p->target : target_host();
-	struct emit e = {.p = p, .vl = t->vector_bytes / 4, .dry = true, .kernel = name, .outlines = outlines};
+	struct emit e = {.p = p, .vl = t->vector_bytes / 4, .dry = true, .form = form, .kernel = name, .outlines = outlines};
 	char *body, *teams;
 	e.regs = xcalloc(p->bufs.n, sizeof *e.regs);
 	e.buf_text = xcalloc(p->bufs.n, sizeof *e.buf_text);
@@ -98,9 +98,9 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	e.teams = textfile_open(&teams, NULL);
 	emit_comment(&e);
 	/* noinline: if the function were inlined, its pointers would lose their restrict */
-	line(&e, "%s__attribute__((noinline)) static void %s(%s%s%s%schar *restrict ws%s)", emit_order(p), name, params(&e, SCOPE_IN),
+	line(&e, "%s__attribute__((noinline)) static void %s(%s%s%s%schar *restrict ws%s%s)", emit_order(p), name, params(&e, SCOPE_IN),
 	     params(&e, SCOPE_CONST), params(&e, SCOPE_OUT), p->params.n ? "const long *p, " : "",
-	     emit_starts_team(p) ? ", struct team *team" : "");
+	     emit_starts_team(p) ? ", struct team *team" : "", form ? (const char[]){FORM_PARAMS, 0} : "");
 	line(&e, "{");
 	e.depth = 1;
 	if (emit_makes_codes(p))
@@ -128,6 +128,11 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	free(e.buf_text);
 	map_free(&e.states);
 	free(e.open_at_alloc);
+}
+
+void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct outlines *outlines)
+{
+	emit_function(f, p, name, outlines, false);
 }
 
 void outlines_free(struct outlines *o)

@@ -94,7 +94,8 @@ static char *function_text(struct emit *e, nest_id loop, const struct outside *o
 		bool constant = b->scope == SCOPE_IN || b->scope == SCOPE_CONST;
 		fprintf(e->f, "%s%s%s *restrict p%zu", i ? ", " : "", constant ? "const " : "", ctype(b->dtype), i);
 	}
-	fprintf(e->f, "%s)\n{\n%s", o->given.n || !*vars ? vars : vars + 2, emit_makes_codes(e->p) ? "\tEACH_ROUNDED\n" : "");
+	fprintf(e->f, "%s%s)\n{\n%s", o->given.n || !*vars ? vars : vars + 2, e->form ? (const char[]){FORM_PARAMS, 0} : "",
+		emit_makes_codes(e->p) ? "\tEACH_ROUNDED\n" : "");
 	e->depth = 1;
 	e->nopen = 0;
 	for (buf_id b = 1; b < e->p->bufs.n; b++)
@@ -186,7 +187,11 @@ void emit_outline(struct emit *e, nest_id loop)
 		}
 	free(e->asked);
 	e->asked = NULL;
-	char *body = function_text(e, loop, &o, params);
+	struct numbers numbers = {0};
+	char *body = numbers_lift(function_text(e, loop, &o, params), nvars, &numbers);
+	for (size_t i = 0; i < numbers.a.n; i++)
+		args = arena_printf(&e->keep, "%s, %s", args, number_mark(e, numbers.a.a[i].type, numbers.a.a[i].text));
+	numbers_free(&numbers);
 	memcpy(e->buf_text, o.buf_text, nbufs * sizeof *o.buf_text);
 	memcpy(e->open_var, open, sizeof open);
 	memcpy(e->open, names, sizeof names);

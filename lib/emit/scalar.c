@@ -221,22 +221,27 @@ static const char *int_text(struct emit *e, enum dtype t, int64_t c)
 	return text(e, c < 0 ? narrow ? "(%ld)" : "(%ldL)" : narrow ? "%ld" : "%ldL", (long)c);
 }
 
-const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic)
+static const char *float_text(struct emit *e, enum dtype t, double c)
 {
 	char buf[40];
 
-	if (t == DT_BOOL)
-		return ic || c != 0 ? "1" : "0";
-	if (!dtype_is_float(t))
-		return int_text(e, t, ic);
-	if (isnan(c))
-		return t == DT_F64 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
-	if (isinf(c))
-		return text(e, "%s__builtin_inf%s()%s", c < 0 ? "(-" : "", t == DT_F64 ? "" : "f", c < 0 ? ")" : "");
 	snprintf(buf, sizeof buf, "%.*g", t == DT_F64 ? 17 : 9, t == DT_F64 ? c : (double)(float)c);
 	if (!strpbrk(buf, ".e"))
 		strcat(buf, ".0");
 	return text(e, "%s%s%s%s", buf[0] == '-' ? "(" : "", buf, t == DT_F64 ? "" : "f", buf[0] == '-' ? ")" : "");
+}
+
+const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic)
+{
+	if (t == DT_BOOL)
+		return ic || c != 0 ? "1" : "0";
+	if (!dtype_is_float(t))
+		return number_mark(e, t, int_text(e, t, ic));
+	if (isnan(c))
+		return t == DT_F64 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
+	if (isinf(c))
+		return text(e, "%s__builtin_inf%s()%s", c < 0 ? "(-" : "", t == DT_F64 ? "" : "f", c < 0 ? ")" : "");
+	return number_mark(e, t, float_text(e, t, c));
 }
 
 /* a, of type `from`, rounded to a bfloat16, as a float. */

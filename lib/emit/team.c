@@ -59,7 +59,7 @@ bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b)
 
 /* The arguments of a team's function: what the loop uses from outside. */
 struct argument {
-	const char *type, *name; /* type: as "const float *" */
+	const char *type, *name, *is; /* type: as "const float *"; is: the name or number outside */
 	bool restricted;
 };
 struct arguments {
@@ -68,7 +68,7 @@ struct arguments {
 
 static void add_argument(struct arguments *g, const char *type, const char *name, bool restricted)
 {
-	vec_push(&g->a, (struct argument){type, name, restricted});
+	vec_push(&g->a, (struct argument){type, name, name, restricted});
 }
 
 static void find_arguments(struct emit *e, struct arguments *g, const nest_id *piece, size_t n)
@@ -87,6 +87,21 @@ static void find_arguments(struct emit *e, struct arguments *g, const nest_id *p
 	add_argument(g, "char *", "ws", true);
 	for (int i = 0; i < e->nopen; i++)
 		add_argument(g, "long ", sym_str(e->open[i]), false);
+}
+
+/* The numbers in the body become arguments; returns it with their names. */
+static char *lift_numbers(struct emit *e, struct arguments *g, char *body)
+{
+	struct numbers n = {0};
+
+	body = numbers_lift(body, 0, &n);
+	for (size_t i = 0; i < n.a.n; i++) {
+		const char *type = arena_printf(&e->keep, "%s ", ctype(n.a.a[i].type)), *name = arena_printf(&e->keep, "n%zu", i);
+		const char *is = arena_str(&e->keep, number_mark(e, n.a.a[i].type, n.a.a[i].text));
+		vec_push(&g->a, (struct argument){type, name, is, false});
+	}
+	numbers_free(&n);
+	return body;
 }
 
 /* NAME runs a range of iterations; NAME_work unpacks the arguments for it, because restrict needs parameters. */
@@ -113,7 +128,7 @@ static void put_start(struct emit *e, const char *name, const struct arguments *
 	const char *all = "";
 
 	for (size_t i = 0; i < g->a.n; i++)
-		all = arena_printf(&e->keep, "%s%s%s", all, i ? ", " : "", g->a.a[i].name);
+		all = arena_printf(&e->keep, "%s%s%s", all, i ? ", " : "", g->a.a[i].is);
 	line(e, "{");
 	e->depth++;
 	line(e, "struct %s_args args = {%s};", name, all);
@@ -149,6 +164,7 @@ void emit_team(struct emit *e, const nest_id *piece, size_t n)
 	if (!e->dry) {
 		textfile_close(e->f);
 		e->f = f;
+		body = lift_numbers(e, &g, body);
 		put_function(e, name, &g, body);
 		put_start(e, name, &g, env_subst(e, lnest(e->p, piece[0])->whole));
 	}

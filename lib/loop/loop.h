@@ -179,7 +179,7 @@ struct target;
 /* A size that is known at run time only. Kernels take the values of all, in this order: const long *p. */
 enum { LOOP_PARAMS_MAX = 8 };
 struct loop_param {
-	sym name;
+	sym name;      /* for people; its variable is p0, p1, .. by number, so that programs that differ by names are equal */
 	poly_var var;  /* its range are the values that it may have */
 	int64_t value; /* for the interpreter and the evaluator of stages */
 };

@@ -150,7 +150,7 @@ int stage_scan_axis(const struct stage *s)
 
 poly prog_param(struct loop_prog *p, sym name, int64_t lo, int64_t hi, int64_t divisor)
 {
-	poly_var v = poly_var_new(p->P, name, lo, hi, divisor);
+	poly_var v = poly_var_new(p->P, intern_printf("p%zu", p->params.n), lo, hi, divisor);
 
 	if (p->params.n == LOOP_PARAMS_MAX)
 		BUG("more than %d parameters", LOOP_PARAMS_MAX);

@@ -23,26 +23,34 @@ static void add_value(struct group *g, val_id v)
 			g->why = arena_printf(&g->m->arena, "a size of %s has no formula", sym_str(val(g->m, v)->name));
 }
 
-static int by_name(const void *x, const void *y, void *P)
+/* The number of the first size of the group that depends on the symbol; -1: none does. */
+static int first_use(const struct group *g, poly_var symbol)
 {
-	return strcmp(sym_str(poly_var_name(P, *(const poly_var *)x)), sym_str(poly_var_name(P, *(const poly_var *)y)));
-}
+	int n = 0;
 
-static bool uses_symbol(const struct group *g, poly_var symbol)
-{
 	for (size_t i = 0; i < g->v.n; i++)
-		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
+		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++, n++)
 			if (poly_uses(g->m->dims, g->dims.a[i][d], symbol))
-				return true;
-	return false;
+				return n;
+	return -1;
 }
 
-/* The symbols in the group's sizes, by name. */
+/* By first use, so that groups whose sizes differ only by their names get equal kernels; those of one size by name. */
+static int by_use(const void *x, const void *y, void *group)
+{
+	const struct group *g = group;
+	poly_var a = *(const poly_var *)x, b = *(const poly_var *)y;
+	int use = first_use(g, a) - first_use(g, b);
+
+	return use ? use : strcmp(sym_str(poly_var_name(g->m->dims, a)), sym_str(poly_var_name(g->m->dims, b)));
+}
+
+/* The symbols in the group's sizes. */
 static void find_symbols(struct group *g)
 {
 	g->n = 0;
 	for (poly_var v = 1; v <= poly_nvars(g->m->dims) && !g->why; v++) {
-		if (v == g->sizes.one || !uses_symbol(g, v))
+		if (v == g->sizes.one || first_use(g, v) < 0)
 			continue;
 		if (g->n == LOOP_PARAMS_MAX)
 			g->why = "too many symbols";
@@ -50,7 +58,7 @@ static void find_symbols(struct group *g)
 			g->symbol[g->n++] = v;
 	}
 	if (g->n)
-		qsort_r(g->symbol, (size_t)g->n, sizeof *g->symbol, by_name, g->m->dims);
+		qsort_r(g->symbol, (size_t)g->n, sizeof *g->symbol, by_use, g);
 	for (int k = 0; k < g->n; k++)
 		g->stands_for[k] = POLY_UNKNOWN;
 }

@@ -1,25 +1,12 @@
 /* The C functions of a model's kernels, and in which part of the C file each is compiled. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "model/functions.h"
-#include "common/digest.h"
+#include "model/forms.h"
 #include "common/msg.h"
-#include "common/textfile.h"
 #include "op/native.h"
 #include "op/op.h"
 
 enum { PART_BYTES = 48 << 10 }; /* about so many bytes of text in a part: enough to keep a compiler busy, few enough to share the work */
-
-static char *kernel_text(struct loop_prog *p, const char *name, struct outlines *o)
-{
-	char *text;
-	FILE *f = textfile_open(&text, NULL);
-
-	emit_kernel_with(f, p, name, o);
-	textfile_close(f);
-	return text;
-}
 
 /* Text that goes into some part. */
 struct share {
@@ -62,23 +49,6 @@ static void deal_parts(struct functions *f)
 	free(share);
 }
 
-/* Number of the function of program p: an equal one that is there, or a new one. digest[i]: of function i's text with name "@". */
-static uint32_t function_of(struct functions *f, struct loop_prog *p, struct digest *digest)
-{
-	char *text = kernel_text(p, "@", &f->outlines);
-	uint32_t i = 0;
-
-	digest[f->a.n] = digest_bytes(text, strlen(text));
-	free(text);
-	while (!digest_eq(digest[i], digest[f->a.n]))
-		i++;
-	if (i == f->a.n) {
-		char *name = xprintf("k%02" PRIu32, i);
-		vec_push(&f->a, (struct function){.text = kernel_text(p, name, &f->outlines), .name = name});
-	}
-	return i;
-}
-
 static void count_calls(struct functions *f, struct model *M)
 {
 	for (uint32_t c = 0; c < M->calls.n; c++) {
@@ -112,15 +82,11 @@ static void add_native(struct functions *f, const char *file)
 
 void functions_make(struct functions *f, struct model *M)
 {
-	struct digest *digest = xcalloc(M->kernels.n + 1, sizeof *digest);
-
 	f->threads = 1;
-	f->of_kernel = xcalloc(M->kernels.n + 1, sizeof *f->of_kernel);
-	for (uint32_t k = 0; k < M->kernels.n; k++) {
-		f->of_kernel[k] = function_of(f, M->kernels.a[k].prog, digest);
+	forms_make(f, M);
+	for (uint32_t k = 0; k < M->kernels.n; k++)
 		if (emit_starts_team(M->kernels.a[k].prog))
 			f->threads = M->threads;
-	}
 	for (uint32_t c = 0; c < M->calls.n; c++)
 		if (M->calls.a[c].lanes > 1)
 			f->threads = M->threads;
@@ -129,5 +95,4 @@ void functions_make(struct functions *f, struct model *M)
 		if (call_native(&M->calls.a[c]))
 			add_native(f, node_native(node(M->m, call_native(&M->calls.a[c])->alone))->file);
 	deal_parts(f);
-	free(digest);
 }

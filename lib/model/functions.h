@@ -4,7 +4,7 @@
 #include "emit/emit.h"
 #include "model/model.h"
 
-/* Kernels whose texts are equal share one. */
+/* Kernels of one form (emit.h) share one, which takes the numbers that differ as parameters. */
 struct function {
 	char *text;      /* with its name */
 	char *name;      /* "k07" */
@@ -23,6 +23,7 @@ struct native_text {
 struct functions {
 	VEC(struct function) a;
 	uint32_t *of_kernel;             /* kernel -> function */
+	char **numbers;                  /* kernel -> further arguments of its function: ", 0.5f, 3", or "" */
 	struct outlines outlines;        /* functions that kernels call, and share */
 	VEC(int) outline_part;           /* of the C file each is compiled with */
 	VEC(struct native_text) natives; /* what native calls need */

@@ -75,7 +75,9 @@ static void put_kernel(struct emission *e, FILE *f, uint32_t c, const struct cal
 		put_workspace(e, f, c, 0);
 	else
 		fprintf(f, "NULL");
-	fprintf(f, !emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ");\n" : side_by_side(e, x) ? ", NULL);\n" : ", m->team);\n");
+	if (emit_starts_team(e->M->kernels.a[x->kernel].prog))
+		fprintf(f, side_by_side(e, x) ? ", NULL" : ", m->team");
+	fprintf(f, "%s);\n", e->functions.numbers[x->kernel]);
 }
 
 /* The same for a kernel of varying sizes, of which those it takes are known. */
