@@ -153,6 +153,21 @@ void mapping_remove(const void *p)
 		}
 }
 
+/* Fewer bytes are not worth the call. */
+enum { FORGET_LEAST = 64 << 10 };
+
+void mapping_forget(const void *p, size_t n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), i = n < FORGET_LEAST ? 0 : mappings.n;
+	uintptr_t from = ((uintptr_t)p + page - 1) / page * page, to = ((uintptr_t)p + n) / page * page;
+
+	while (i-- > 0)
+		if ((const char *)p >= mappings.a[i].p && (const char *)p + n <= mappings.a[i].p + mappings.a[i].n) {
+			madvise((void *)from, to - from, MADV_DONTNEED);
+			return;
+		}
+}
+
 static void read_all(struct mapped *m, int fd, const char *name, bool (*begins)(const unsigned char *p, size_t n))
 {
 	VEC(unsigned char) v = {0};

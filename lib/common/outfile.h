@@ -28,6 +28,8 @@ struct mapped {
 void mapping_guard(void);
 void mapping_add(const void *p, size_t n, const char *path);
 void mapping_remove(const void *p);
+/* The n bytes at p are not needed soon. Where they lie in a mapping, their pages leave memory, and are read again when they are needed. */
+void mapping_forget(const void *p, size_t n);
 /* NULL or "-": standard input. What cannot be mapped (a pipe, a device) is read to its end, which has to come within 2 GiB (74). */
 void mapped_open(struct mapped *m, const char *path);
 /* The same for formats that are known by how they begin, however long: where the bytes read so far do not, no more are read, and

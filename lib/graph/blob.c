@@ -167,7 +167,7 @@ static const void *map_file(struct digest d, size_t n, const char **why)
 	return p;
 }
 
-const void *blob_map(struct digest d, size_t n, bool verify, const char **why)
+const void *blob_bytes(struct digest d, size_t n, const char **why)
 {
 	*why = NULL;
 	if (n == 0)
@@ -177,6 +177,14 @@ const void *blob_map(struct digest d, size_t n, bool verify, const char **why)
 		p = refs_map(d, n, why);
 	if (!p && !*why)
 		*why = "not there";
+	return p;
+}
+
+const void *blob_map(struct digest d, size_t n, bool verify, const char **why)
+{
+	const void *p = blob_bytes(d, n, why);
+	if (p && (uintptr_t)p & 7)
+		p = arena_copy(&arena, p, n);
 	if (p && verify && !digest_eq(digest_bytes(p, n), d)) {
 		char hex[33];
 		digest_hex(d, hex);

@@ -25,6 +25,8 @@ bool blob_has(struct digest d, size_t n);
  * 8-aligned in the file that is referred to. NULL: missing, or wrong length, or the
  * referenced file has changed (reason in *why). verify: the digest is checked too. */
 const void *blob_map(struct digest d, size_t n, bool verify, const char **why);
+/* As blob_map, without a look at the bytes, where they lie: of any alignment, and in a file that is referred to never copied. */
+const void *blob_bytes(struct digest d, size_t n, const char **why);
 
 /* For ge-gc. Calls f for each entry: file name in the store, the digests it has bytes of or refers to (none: what a
  * killed process left), bytes on disk. */

@@ -191,9 +191,10 @@ static inline int64_t tensor_count(const struct tensor *t)
 	return (int64_t)n;
 }
 /* The bytes, loaded from the blob store if need be (missing: die 66 and say which, where and what to do).
- * Aligned for the element type. tensor_verified checks the digest too: for what leaves the store
- * (pack, export, emit). */
+ * Aligned for the element type. */
 const void *tensor_data(const struct module *m, struct tensor *t);
+/* The bytes for what leaves the store (pack, export, emit): where they lie, of any alignment, their digest checked now. Who is done with
+ * them gives their pages back with mapping_forget. */
 const void *tensor_verified(const struct module *m, struct tensor *t);
 /* Do the bytes fit type and shape? NULL, or why not. Strings are looked into if they are in memory. */
 const char *tensor_check(const struct tensor *t);

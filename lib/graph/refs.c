@@ -219,9 +219,7 @@ const void *refs_map(struct digest d, size_t n, const char **why)
 	if (!r && x)
 		*why = arena_printf(&arena, "%s: %s", x->path,
 				    access(x->path, R_OK) ? "cannot be read" : "has changed since it was imported");
-	if (!r)
-		return NULL;
-	return r->offset & 7 ? arena_copy(&arena, x->p + r->offset, n) : x->p + r->offset;
+	return r ? x->p + r->offset : NULL;
 }
 
 void refs_each(void (*f)(const char *name, uint64_t bytes, int n, const struct digest *d, void *arg), void *arg)

@@ -6,7 +6,7 @@
 enum { REF_NAME = 16 + 1 + 32 }; /* hash of the path, "-", digest of the index file's text */
 
 bool refs_has(struct digest d, size_t n);
-/* As blob_map, without verification. *why is set where a reference is there but does not hold. */
+/* As blob_bytes. *why is set where a reference is there but does not hold. */
 const void *refs_map(struct digest d, size_t n, const char **why);
 /* Calls f for each index file: its name in the directory refs. */
 void refs_each(void (*f)(const char *name, uint64_t bytes, int n, const struct digest *d, void *arg), void *arg);

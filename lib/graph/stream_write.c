@@ -414,6 +414,7 @@ static void put_blob(struct sink *s, const struct module *m, struct tensor *t)
 	msgpack_pack_bin(&o.k, t->nbytes);
 	sink_put(s, o.b.a, o.b.n);
 	sink_put(s, data, t->nbytes);
+	mapping_forget(data, t->nbytes);
 	mp_out_free(&o);
 }
 

@@ -85,13 +85,26 @@ static noreturn void die_changed(const struct module *m, const struct tensor *t)
 	    m->source ? m->source : "stream", hex, t->nbytes, blob_dir());
 }
 
-static const void *load(const struct module *m, struct tensor *t)
+/* Of any alignment. */
+static const void *stored(const struct module *m, struct tensor *t)
 {
 	const char *why = "its digest was never written";
-	const void *p = t->has_digest ? blob_map(t->digest, t->nbytes, false, &why) : NULL;
+	const void *p = t->has_digest ? blob_bytes(t->digest, t->nbytes, &why) : NULL;
 	if (!p)
 		die_missing(m, t, why);
-	if (t->dtype == DT_STR) /* its lengths must stay as they are checked */
+	return p;
+}
+
+static bool aligned(const struct tensor *t, const void *p)
+{
+	size_t align = dtype_size(t->dtype);
+	return !align || (uintptr_t)p % (align > 8 ? 8 : align) == 0;
+}
+
+static const void *load(const struct module *m, struct tensor *t)
+{
+	const void *p = stored(m, t);
+	if (t->dtype == DT_STR || !aligned(t, p)) /* lengths of strings must stay as they are checked */
 		p = arena_copy((struct arena *)&m->arena, p, t->nbytes);
 	if (!digest_eq(digest_bytes(p, t->nbytes), t->digest)) /* a file keeps its time and is another */
 		die_changed(m, t);
@@ -102,21 +115,20 @@ static const void *load(const struct module *m, struct tensor *t)
 
 const void *tensor_data(const struct module *m, struct tensor *t)
 {
-	size_t align = dtype_size(t->dtype);
-	if (align > 8)
-		align = 8;
 	if (!t->data)
 		t->data = load(m, t);
-	else if (align && (uintptr_t)t->data % align) /* in the middle of a mapped model file */
+	else if (!aligned(t, t->data)) /* in the middle of a mapped model file */
 		t->data = arena_copy((struct arena *)&m->arena, t->data, t->nbytes);
 	return t->data;
 }
 
 const void *tensor_verified(const struct module *m, struct tensor *t)
 {
-	const void *p = tensor_data(m, t);
+	const void *p = t->data ? t->data : t->dtype == DT_STR ? tensor_data(m, t) : stored(m, t);
 	if (t->has_digest && !digest_eq(digest_bytes(p, t->nbytes), t->digest))
 		die_changed(m, t);
+	if (!t->data && aligned(t, p))
+		t->data = p;
 	return p;
 }
 

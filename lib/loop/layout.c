@@ -100,8 +100,8 @@ static int64_t *places_of(const struct loop_buf *b, int d)
 /* A row of n elements, of a type: to x[place[i]] from y[i], or back. */
 #define COPY_ROW(T) \
 	for (int64_t i = 0; i < n; i++) { \
-		T *p = (T *)x + place[i], *q = (T *)y + i; \
-		*(pack ? p : q) = *(pack ? q : p); \
+		char *p = x + (size_t)place[i] * sizeof(T), *q = y + (size_t)i * sizeof(T); \
+		memcpy(pack ? p : q, pack ? q : p, sizeof(T)); \
 	}
 
 static void copy_row(size_t size, char *x, char *y, const int64_t *place, int64_t n, bool pack)

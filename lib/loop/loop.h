@@ -309,7 +309,7 @@ poly buf_count(struct loop_prog *p, buf_id b);    /* the same in the parameters 
 int64_t buf_elems(struct loop_prog *p, buf_id b); /* elements of storage: padded by the layout; the window's */
 /* Indices of dim d that may be read: a constant's padding by its layout is zero and may, else the shape. */
 int64_t buf_room(struct loop_prog *p, buf_id b, int d);
-/* Row-major logical data into the buffer's layout (padding zero); dst has buf_elems elements. */
+/* Row-major logical data, of any alignment, into the buffer's layout (padding zero); dst has buf_elems elements. */
 void buf_pack(struct loop_prog *p, buf_id b, const void *src, void *dst);
 /* The same for a buffer of no program (dtype, rank, shape, equal extent, layout), and back. */
 int64_t layout_elems(const struct loop_buf *b); /* INT64_MAX: more than can be counted */

@@ -4,6 +4,7 @@
 #include "model/weights.h"
 #include "model/control.h"
 #include "common/msg.h"
+#include "common/outfile.h"
 
 /* The buffer of constant `number` of a kernel; 0: no stage reads it any more. */
 static buf_id const_buf(struct loop_prog *p, int number)
@@ -29,6 +30,7 @@ static const void *const_data(struct model *M, const struct call *c, int number,
 		return data;
 	*owned = xmalloc((size_t)buf_bytes(p, b));
 	buf_pack(p, b, data, *owned);
+	mapping_forget(data, val(m, c->cval[number])->tensor->nbytes);
 	return *owned;
 }
 
@@ -51,8 +53,7 @@ static bool same_bytes(struct model *M, struct weight *x, struct weight *y)
 {
 	if (x->bytes != y->bytes || digest_eq(x->digest, y->digest))
 		return x->bytes == y->bytes;
-	bool packed = (!x->value && !x->data) || (!y->value && !y->data);
-	return packed && digest_eq(stored_digest(M, x), stored_digest(M, y));
+	return !digest_eq(x->form, y->form) && digest_eq(stored_digest(M, x), stored_digest(M, y));
 }
 
 /* Offset of these bytes, with room made for them if they are new. */
@@ -74,19 +75,24 @@ int64_t weights_value(struct weights *w, struct model *M, val_id v)
 	return add(w, M, (struct weight){.digest = tensor_digest(M->m, t), .bytes = (int64_t)t->nbytes, .value = v});
 }
 
-/* A digest of the bytes of a constant in a layout, without making them: of its row-major bytes, shape and layout. */
-static struct digest packed_digest(struct module *m, val_id v, const struct loop_buf *b)
+static struct digest form_digest(const struct loop_buf *b)
 {
 	struct digest_state *s = digest_new();
-	struct digest d = tensor_digest(m, val(m, v)->tensor);
 	struct arena a = {0};
 	const char *layout = layout_str(&b->layout, b->rank, &a);
 
-	digest_add(s, &d, sizeof d);
 	digest_add(s, b->shape, sizeof *b->shape * (size_t)b->rank);
 	digest_add(s, layout, strlen(layout));
 	arena_release(&a);
 	return digest_end(s);
+}
+
+/* A digest of the bytes of a constant in a layout, without making them: of its row-major bytes and the form. */
+static struct digest packed_digest(struct module *m, val_id v, struct digest form)
+{
+	struct digest both[2] = {tensor_digest(m, val(m, v)->tensor), form};
+
+	return digest_bytes(both, sizeof both);
 }
 
 static int64_t add_const(struct weights *w, struct model *M, const struct call *c, int number)
@@ -98,9 +104,11 @@ static int64_t add_const(struct weights *w, struct model *M, const struct call *
 		return -1;
 	if (!lbuf(p, b)->layout.n)
 		return weights_value(w, M, c->cval[number]);
+	struct digest form = form_digest(lbuf(p, b));
 	return add(w, M,
 		   (struct weight){
-			   .digest = packed_digest(M->m, c->cval[number], lbuf(p, b)),
+			   .digest = packed_digest(M->m, c->cval[number], form),
+			   .form = form,
 			   .bytes = buf_bytes(p, b),
 			   .call = c,
 			   .number = number,

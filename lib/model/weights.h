@@ -8,6 +8,7 @@ enum { WEIGHTS_HEAD = 4096, WEIGHTS_ALIGN = 64 };
 
 struct weight {
 	struct digest digest; /* of the bytes as they are, or of row-major bytes and layout; equal digests mean equal bytes */
+	struct digest form;   /* of shape and layout, zero where it is row-major: of one form, other digests mean other bytes */
 	struct digest stored; /* of the bytes as they are stored, once they were made */
 	bool made;
 	int64_t bytes, offset;
@@ -33,6 +34,7 @@ void weights_lay_out(struct weights *w, struct model *M);
 int64_t weights_value(struct weights *w, struct model *M, val_id v);
 /* Does a native call in place of a kernel (call.otherwise) read constant v? Indices only: it runs where nothing is computed. */
 bool weights_for_otherwise(struct module *m, val_id v);
-/* The bytes of one. *owned: to be freed when they are not wanted any more, or NULL. */
+/* The bytes of one, of any alignment. *owned: to be freed when they are not wanted any more, or NULL: then their pages are given back
+ * (mapping_forget). So no more than one is in memory at a time. */
 const void *weight_data(struct model *M, const struct weight *w, void **owned);
 #endif

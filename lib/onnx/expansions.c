@@ -1,6 +1,7 @@
 /* Operators in the words of older opsets: a row for each that has some. */
 #include <math.h>
 #include <string.h>
+#include "common/outfile.h"
 #include "onnx/opsets.h"
 #include "op/op.h"
 
@@ -122,6 +123,18 @@ static bool mish(struct expander *x)
 	return done(x, bin(x, OP_Mul, v, un(x, OP_Tanh, un(x, OP_Softplus, v))));
 }
 
+/* f32 or f64; from: of any alignment. */
+static void halve(struct tensor *to, const void *from)
+{
+	void *out = memcpy((void *)to->data, from, to->nbytes);
+
+	for (int64_t i = 0, n = tensor_count(to); i < n; i++)
+		if (to->dtype == DT_F32)
+			((float *)out)[i] /= 2;
+		else
+			((double *)out)[i] /= 2;
+}
+
 /* The scale 1/2 of the result goes into the weights of the linear operator that alone takes it: exactly, in floats. */
 static bool halve_weights(struct expander *x)
 {
@@ -135,9 +148,9 @@ static bool halve_weights(struct expander *x)
 	    (w->dtype != DT_F32 && w->dtype != DT_F64) || n->in[1] >= x->nvalues || uses_count(&x->uses, n->in[1]) != 1)
 		return false;
 	struct tensor *half = tensor_new(&m->arena, w->dtype, w->rank, w->dims);
-	tensor_data(m, w);
-	for (int64_t i = 0; i < tensor_count(w); i++)
-		tensor_set(half, i, tensor_get(w, i) / 2);
+	const void *from = tensor_verified(m, w);
+	halve(half, from);
+	mapping_forget(from, w->nbytes);
 	sym name = val(m, n->in[1])->name;
 	val_id v = const_tensor(m, name, half);
 	n->in[1] = v;

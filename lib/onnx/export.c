@@ -527,7 +527,11 @@ struct file_buffer {
 	FILE *f;
 };
 
-static void append(ProtobufCBuffer *b, size_t n, const uint8_t *p) { fwrite(p, 1, n, ((struct file_buffer *)b)->f); }
+static void append(ProtobufCBuffer *b, size_t n, const uint8_t *p)
+{
+	fwrite(p, 1, n, ((struct file_buffer *)b)->f);
+	mapping_forget(p, n);
+}
 
 static void external_open(struct exporter *x, struct outfile *o, const char *model, const struct outfile *model_file, const char *file)
 {

@@ -1,6 +1,7 @@
 /* Tensors, types and attributes as messages. */
 #include <stdio.h>
 #include <stdlib.h>
+#include "common/outfile.h"
 #include "onnx/attribute.h"
 #include "graph/module.h"
 #include "onnx/export.h"
@@ -43,6 +44,7 @@ static void put_external(struct exporter *x, Onnx__TensorProto *p, const void *d
 	p->data_location = 1;
 	p->has_data_location = true;
 	fwrite(data, 1, n, x->external_file);
+	mapping_forget(data, n);
 	x->external_at += n;
 }
 
@@ -98,6 +100,7 @@ Onnx__TensorProto *proto_tensor(struct exporter *x, sym name, struct tensor *t)
 		put_external(x, p, data, n);
 		return p;
 	}
+	mapping_forget(data, n); /* they are read again when they are written */
 	p->raw_data = (ProtobufCBinaryData){n, (uint8_t *)data};
 	p->has_raw_data = true;
 	x->inside += n;

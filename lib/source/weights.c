@@ -26,28 +26,65 @@ static void each_piece(struct emission *e, void (*put)(void *arg, const void *p,
 		put(arg, zero, (size_t)(w->offset - at));
 		put(arg, data, (size_t)w->bytes);
 		at = w->offset + w->bytes;
-		free(owned);
+		if (owned)
+			free(owned);
+		else
+			mapping_forget(data, (size_t)w->bytes);
 	}
 	put(arg, zero, (size_t)(e->weights.bytes - at));
 }
 
-static void put_file(void *arg, const void *p, size_t n) { fwrite(p, 1, n, arg); }
-
 #include "source/checksum.in"
+
+enum { SUM_BLOCK = 32 };
+
+/* The file, and the checksum of what goes into it behind the head. */
+struct summed {
+	FILE *f;
+	uint64_t lanes[4];
+	size_t n; /* bytes so far */
+	unsigned char rest[SUM_BLOCK];
+};
+
+static void sum_piece(struct summed *s, const unsigned char *p, size_t n)
+{
+	size_t begun = s->n % SUM_BLOCK, part = begun && n ? (n < SUM_BLOCK - begun ? n : SUM_BLOCK - begun) : 0;
+
+	s->n += n;
+	memcpy(s->rest + begun, p, part);
+	if (part && begun + part == SUM_BLOCK)
+		sum_add(s->lanes, s->rest, SUM_BLOCK);
+	if (part == n)
+		return;
+	sum_add(s->lanes, p + part, (n - part) / SUM_BLOCK * SUM_BLOCK);
+	memcpy(s->rest, p + n - s->n % SUM_BLOCK, s->n % SUM_BLOCK);
+}
+
+static void put_summed(void *arg, const void *p, size_t n)
+{
+	struct summed *s = arg;
+	size_t head = s->n < WEIGHTS_HEAD ? WEIGHTS_HEAD - s->n : 0;
+
+	fwrite(p, 1, n, s->f);
+	if (head > n)
+		head = n;
+	s->n += head;
+	sum_piece(s, (const unsigned char *)p + head, n - head);
+}
 
 /* The checksum of what was written goes into the head. A library compares it with the one that it was compiled with. */
 void weights_write(struct emission *e, const char *path)
 {
 	struct outfile o;
-	struct mapped w;
+	struct summed s = {0};
 	int fd;
 
 	outfile_open(&o, path, true);
-	each_piece(e, put_file, o.f);
+	s.f = o.f;
+	sum_begin(s.lanes);
+	each_piece(e, put_summed, &s);
 	outfile_close(&o);
-	mapped_open(&w, path);
-	e->weights_sum = weights_sum(w.p + WEIGHTS_HEAD, w.n - WEIGHTS_HEAD);
-	mapped_close(&w);
+	e->weights_sum = sum_end(s.lanes, s.n - WEIGHTS_HEAD);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || pwrite(fd, &e->weights_sum, sizeof e->weights_sum, 32) != sizeof e->weights_sum || close(fd))
 		die_errno(EX_IO, "%s", path);

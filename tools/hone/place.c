@@ -190,6 +190,8 @@ void place_check(const char *path)
 
 void place_publish(struct hone *h, const char *file, const char *path)
 {
+	if (!rename(file, path))
+		return;
 	char *part = (char *)text(h, "%s.XXXXXX", path);
 	int fd = mkstemp(part);
 	mode_t mask = umask(0);

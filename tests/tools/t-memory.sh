@@ -1,0 +1,37 @@
+# Memory that tools take for a model's weights: they stay in the file that they are in, and go from it to what is written one at a time.
+. "$top/tests/lib.sh"
+weights=6 # of 16 MB; what all arenas of a tool may take is less than two
+export HONE_MEMORY=24M
+{
+	printf 'hone-text 1\nmodule ir=10 opset=28\nconst one = f32[] [1]\nconst small = f32[] [1e-9]\nconst square = i64[2] [2048, 2048]\n'
+	for i in $(seq $weights); do printf 'const from%d = f32[] [%d]\nconst to%d = f32[] [%d]\n' "$i" "$i" "$i" $((i + 4194304)); done
+	printf 'graph main {\n  input x: f32[2,2048]\n  y0 = Relu(x)\n'
+	for i in $(seq $weights); do
+		printf '  r%d = Range(@from%d, @to%d, @one)\n  s%d = Mul(r%d, @small)\n  w%d = Reshape(s%d, @square)\n  y%d = MatMul(y%d, w%d)\n' "$i" "$i" "$i" "$i" "$i" "$i" "$i" "$i" $((i - 1)) "$i"
+	done
+	printf '  output y = y%d\n}\n' $weights
+} | ge-load | ge-shape | env -u HONE_MEMORY ge-fold -q --limit=32M | ge-prune -q | ge-export -q -o weights.onnx
+bytes=$(wc -c <weights.onnx)
+[ "$bytes" -gt $((weights << 24)) ]
+ok $? "a model whose weights lie at any place of its file"
+
+# most WHAT COMMAND...: the largest of its processes takes at most 1.3 of the weights, what it maps included.
+most() {
+	local what=$1
+	shift
+	"$@" 2>err
+	ok $? "$what" || return
+	command -v python3 >/dev/null || { skip "$what: the memory of the largest process" "no python3"; return; }
+	nothing "$what: the memory of the largest process" "$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[2:], check=True)
+took = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+if took > 1.3 * int(sys.argv[1]): print(took, "bytes")' "$bytes" "$@" 2>&1)"
+}
+most "a build" hone build -q weights.onnx -o build
+env -u HONE_MEMORY run-cmp build.so weights.onnx >cmp.log 2>err
+ok $? "a build: the numbers"
+most "simplified" hone simplify -q --no-check weights.onnx simple.onnx
+most "simplified, weights beside it" hone simplify -q --no-check weights.onnx --external simple.bin beside.onnx
+ge-import weights.onnx -o weights.g
+most "packed" ge-pack weights.g -o packed.g
+done_testing
