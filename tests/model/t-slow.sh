@@ -209,6 +209,29 @@ ge-load foreign.txt | ge-shape | ge-fuse | ge-plan 2>err >out
 [ $? = 69 ] && grep -q where err
 ok $? "an operator of an unknown domain: 69"
 
+# A Resize of bytes has no kernel: a function in C computes it, row-major, also before a pool that is faster with channels innermost.
+cat >bytes.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+const sizes = f32[4] [1, 1, 2, 2]
+const s = f32[] [0.05]
+const z = u8[] [128]
+graph main {
+  input q: u8[n,8,6,5]
+  r = Resize(q, -, @sizes) {mode="linear"}
+  d = DequantizeLinear(r, @s, @z)
+  p = AveragePool(d) {kernel_shape=[2,2] strides=[2,2]}
+  m = MaxPool(p) {kernel_shape=[2,2]}
+  output m = m
+}
+END
+ge-load bytes.txt | ge-shape -q | ge-fuse | ge-layout --why 2>why | ge-plan -q --no-fallback -o planned.g && ge-emit -q planned.g -o bytes &&
+	equal --set n=3 --runs 3 bytes.so planned.g
+ok $? "a Resize of bytes before a pool needs no evaluator"
+grep -q 'r stays row-major: it is the result of a native step' why && grep -q 'p has its channels innermost' why
+ok $? "its result stays row-major, and what follows does not"
+
 # Conformance cases of operators that had no kernel when this was written.
 data=/usr/share/libonnx-testdata/data/node
 if [ -d $data ]; then

@@ -45,7 +45,9 @@ struct laying {
 	struct module *m;
 	const struct pass_ctx *c;
 	struct uses uses;
+	size_t nvalues;                        /* without constants that lowering makes */
 	uint8_t *group;                        /* node: enum follow of a Fused node */
+	bool *kept;                            /* node: its values stay row-major, as it would have no kernel otherwise */
 	uint32_t *calls;                       /* graph: Fused nodes that have it as body */
 	bool *varies;                          /* value of a body: it is not made of constants alone */
 	VEC(val_id) work;                      /* values just decided, whose groups are to be looked at */
@@ -86,12 +88,12 @@ static const char *why_not_last(const struct laying *l, val_id v)
 		return NULL;
 	if (!is_fused(l, x->def))
 		return "it is the result of a view or another node that is not fused";
-	if (group_is_native(l->m, x->def))
+	if (l->kept[x->def] || group_is_native(l->m, x->def))
 		return "it is the result of a native step";
 	for (uint32_t i = l->uses.start[v]; i < l->uses.start[v + 1]; i++)
 		if (!is_fused(l, l->uses.user[i]))
 			return "it is an operand of a view or another node that is not fused";
-		else if (group_is_native(l->m, l->uses.user[i]))
+		else if (l->kept[l->uses.user[i]] || group_is_native(l->m, l->uses.user[i]))
 			return "it is an operand of a native step";
 	return NULL;
 }
@@ -228,47 +230,101 @@ static void lay_out_appended(struct laying *l)
 	free(fused);
 }
 
+static void find_groups(struct laying *l, const struct graph_list *list)
+{
+	for (size_t k = 0; k < list->n; k++) {
+		const struct graph *g = graph(l->m, list->a[k]);
+		for (size_t i = 0; i < g->nodes.n; i++) {
+			const struct node *n = node(l->m, g->nodes.a[i]);
+			if (n->op != OP_Fused)
+				continue;
+			l->calls[attr_graph(n, "graph")]++;
+			l->group[g->nodes.a[i]] = (uint8_t)follow_of_group(l, attr_graph(n, "graph"));
+		}
+	}
+}
+
+/* Lays all values out anew. */
+static void lay_out_all(struct laying *l, const struct graph_list *list)
+{
+	struct module *m = l->m;
+
+	for (size_t v = 1; v < l->nvalues; v++) {
+		val(m, (val_id)v)->type.layout = 0;
+		l->varies[v] = false;
+	}
+	lay_out_appended(l);
+	for (size_t k = 0; k < list->n; k++) {
+		if (l->calls[list->a[k]])
+			continue;
+		lay_out_graph(l, list->a[k]);
+		for (size_t i = 0; i < graph(m, list->a[k])->nodes.n; i++)
+			if (is_fused(l, graph(m, list->a[k])->nodes.a[i]))
+				lay_out_body(l, graph(m, list->a[k])->nodes.a[i]);
+	}
+}
+
+/* Is an operand or a result of n laid out with channels innermost? */
+static bool any_last(const struct laying *l, const struct node *n)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		any |= n->in[i] && is_last(l, &val(l->m, n->in[i])->type);
+	for (uint32_t k = 0; k < n->nout; k++)
+		any |= n->out[k] && is_last(l, &val(l->m, n->out[k])->type);
+	return any;
+}
+
+/* Keeps the values row-major of groups that their layouts leave without a kernel. False: there is none. */
+static bool keep_some(struct laying *l, const struct graph_list *list)
+{
+	bool found = false;
+
+	for (size_t k = 0; k < list->n; k++)
+		for (size_t i = 0; i < graph(l->m, list->a[k])->nodes.n; i++) {
+			node_id n = graph(l->m, list->a[k])->nodes.a[i];
+			if (l->kept[n] || !is_fused(l, n) || !any_last(l, node(l->m, n)))
+				continue;
+			found |= l->kept[n] = group_lacks_kernel(l->m, n);
+		}
+	return found;
+}
+
 static void lay_out(struct module *m, const struct pass_ctx *c)
 {
 	struct laying l = {.m = m,
 			   .c = c,
 			   .uses = uses_new(m),
+			   .nvalues = m->values.n,
 			   .channels_last = {[3] = intern("0 2 1"), [4] = intern("0 2 3 1"), [5] = intern("0 2 3 4 1")}};
+	const struct pass_ctx silent = {0};
 	struct graph_list list = {0};
 
 	states_declare(m, aliases.n, aliases.a);
 	states_settle(m);
 	l.group = xcalloc(m->nodes.n, sizeof *l.group);
+	l.kept = xcalloc(m->nodes.n, sizeof *l.kept);
 	l.calls = xcalloc(m->graphs.n, sizeof *l.calls);
 	l.varies = xcalloc(m->values.n, sizeof *l.varies);
 	for (size_t v = 1; v < m->values.n; v++)
 		val(m, (val_id)v)->type.layout = 0;
 	module_graph_order(m, &list);
-	for (size_t k = 0; k < list.n; k++) {
-		const struct graph *g = graph(m, list.a[k]);
-		for (size_t i = 0; i < g->nodes.n; i++) {
-			const struct node *n = node(m, g->nodes.a[i]);
-			if (n->op != OP_Fused)
-				continue;
-			l.calls[attr_graph(n, "graph")]++;
-			l.group[g->nodes.a[i]] = (uint8_t)follow_of_group(&l, attr_graph(n, "graph"));
-		}
-	}
-	if (!all_row_major)
-		lay_out_appended(&l);
-	for (size_t k = 0; k < list.n && !all_row_major; k++) {
-		if (l.calls[list.a[k]])
-			continue;
-		lay_out_graph(&l, list.a[k]);
-		for (size_t i = 0; i < graph(m, list.a[k])->nodes.n; i++)
-			if (is_fused(&l, graph(m, list.a[k])->nodes.a[i]))
-				lay_out_body(&l, graph(m, list.a[k])->nodes.a[i]);
+	find_groups(&l, &list);
+	if (!all_row_major) {
+		l.c = &silent;
+		do
+			lay_out_all(&l, &list);
+		while (keep_some(&l, &list));
+		l.c = c;
+		lay_out_all(&l, &list);
 	}
 	task_settle(m, m->main);
 	uses_free(&l.uses);
 	vec_free(&l.work);
 	vec_free(&list);
 	free(l.group);
+	free(l.kept);
 	free(l.calls);
 	free(l.varies);
 }

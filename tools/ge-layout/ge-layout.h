@@ -7,6 +7,10 @@
 /* Is the group's only node one without stages that a function in C computes, row-major? */
 bool group_is_native(struct module *m, node_id group);
 
+/* Has the group, whose only node a function in C computes too, no kernel for the layouts that its values have? Then it would be on the slow
+ * path, for the function is for other layouts. */
+bool group_lacks_kernel(struct module *m, node_id group);
+
 /* Does all that takes value v, one operand or more of that node, take it with one axis before the others? */
 bool group_takes_first(struct module *m, node_id group, val_id v);
 

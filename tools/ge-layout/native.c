@@ -1,6 +1,8 @@
 #include "ge-layout.h"
 #include "lower/lower.h"
+#include "lower/sized.h"
 #include "op/native.h"
+#include "target/target.h"
 
 bool group_is_native(struct module *m, node_id group)
 {
@@ -8,6 +10,19 @@ bool group_is_native(struct module *m, node_id group)
 	const struct node *x = g->nodes.n == 1 ? node(m, g->nodes.a[0]) : NULL;
 
 	return x && node_native(x) && !lower_has(x->op);
+}
+
+bool group_lacks_kernel(struct module *m, node_id group)
+{
+	const struct graph *g = graph(m, attr_graph(node(m, group), "graph"));
+	const struct node *x = g->nodes.n == 1 ? node(m, g->nodes.a[0]) : NULL;
+	const char *why;
+
+	if (!x || !node_native(x) || !lower_has(x->op))
+		return false;
+	struct sized s = lower_sized(m, group, target_host(), (struct sized_for){0}, NULL, &why);
+	sized_free(&s);
+	return why;
 }
 
 bool group_takes_first(struct module *m, node_id group, val_id v)
