@@ -91,7 +91,7 @@ static char *for_target(const struct emission *e, const char *text)
  * steps that is much code. */
 static void put_record(struct emission *e, FILE *f)
 {
-	enum { FEW = 200 }; /* steps whose copies of these functions stay small beside the kernels' code, on any CPU */
+	enum { FEW = 64 }; /* steps whose copies of these functions a compiler does in about a second */
 
 	fprintf(f, "#define RECORD __attribute__((unused%s)) static%s\n", e->M->calls.n <= FEW ? ", always_inline" : "",
 		e->M->calls.n <= FEW ? " inline" : "");
