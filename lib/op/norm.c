@@ -201,7 +201,7 @@ static const char *eval_group(struct eval *e)
 		return "an image of rank below 2";
 	N = x->dims[0];
 	C = x->dims[1];
-	groups = e->n->op == OP_GroupNormalization ? attr_i(e->n, "num_groups") : C;
+	groups = e->n->op == OP_GroupNormalization ? attr_i(e->n, "num_groups") : C ? C : 1;
 	for (int i = 2; i < x->rank; i++)
 		n *= x->dims[i];
 	if (groups < 1 || C % groups || tensor_count(e->in[1]) != C || tensor_count(e->in[2]) != C)

@@ -8,4 +8,5 @@ if [ -z "$python" ]; then
 fi
 within "$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --cases 1000
 within "$python" -B "$top/tests/op/native_ops.py" --models 40
+within "$python" -B "$top/tests/op/schema_ops.py" --models 40
 done_testing

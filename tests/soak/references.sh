@@ -8,6 +8,8 @@ if [ -z "$python" ]; then
 fi
 within "$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --first 10000 --cases "${CASES:-20000}"
 within "$python" -B "$top/tests/op/native_ops.py" --first 10000 --models "${MODELS:-200}" --native
+within "$python" -B "$top/tests/op/schema_ops.py" --first 10000 --models "$((${MODELS:-200} * 10))"
+within "$python" -B "$top/tests/op/schema_ops.py" --first 100000 --models "${MODELS:-200}" --native --simplify
 "$python" -B "$top/tests/onnx/onnx_cases.py" cases
 for t in ops lower; do
 	HONE_ONNX_DATA=$PWD/cases "$top/build/check/$t" >out 2>said && ok 0 "onnx's own cases: $t: $(tail -n 1 said)" || grep -h '^not ok' out
