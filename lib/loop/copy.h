@@ -47,6 +47,8 @@ void copy_parts(struct copy *c, nest_id from, nest_id seq, poly extent, uint32_t
 bool copy_holds(struct loop_prog *p, poly g, nest_id seq);
 /* The new block's stage becomes a copy of it whose body has fewer guards, where the loops around seq decide some. */
 void copy_decide(struct loop_prog *p, nest_id block, nest_id seq);
+/* Does the new block add nothing in any iteration: does a condition, without which its reduction reads what changes nothing, never hold? */
+bool copy_idle(struct loop_prog *p, nest_id block);
 /* Where a reduction reads a fill that changes nothing, its block does not run: conditions that are one for a whole step of the reduction
  * become guards of the new block. */
 void copy_skip(struct loop_prog *p, nest_id block, nest_id seq);

@@ -137,6 +137,8 @@ static void copy_block(struct copy *c, nest_id from, nest_id seq)
 		if (lo < 0 && !twice && !(p->params.n && copy_holds(p, g, seq)))
 			vec_push(&lnest(p, k)->guard, g);
 	}
+	if (copy_idle(p, k))
+		return;
 	if (p->params.n) {
 		copy_decide(p, k, seq);
 		copy_skip(p, k, seq);

@@ -103,6 +103,20 @@ static bool one_for_step(struct loop_prog *p, poly g, const nest_id *loops, int 
 	return reduce;
 }
 
+bool copy_idle(struct loop_prog *p, nest_id block)
+{
+	const struct stage *s = lstage(p, lnest(p, block)->stage);
+	ex_id id = lnest(p, block)->phase == BLOCK_UPDATE && s->comb != COMB_NONE ? idle_guard(p, s) : 0;
+	int64_t lo, hi;
+
+	for (int i = 0; id && i < lex(p, id)->n; i++) {
+		poly_range(p->P, bind_poly(p, lnest(p, block), lex(p, id)->index[i]), &lo, &hi);
+		if (hi < 0)
+			return true;
+	}
+	return false;
+}
+
 void copy_skip(struct loop_prog *p, nest_id block, nest_id seq)
 {
 	struct stage s = *lstage(p, lnest(p, block)->stage);

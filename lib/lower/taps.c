@@ -59,31 +59,6 @@ bool taps_fit(struct lower *L, const struct window *w)
 /* Axes of a box of results: image, places, then channels. */
 static const char *const box_axes[] = {NULL, "n w o", "n h w o", "n d h w o"};
 
-/* The operand with its channels innermost; *first: it is a copy, whose axes lie in that order. */
-static buf_id turned(struct lower *L, const struct window *w, bool *copy)
-{
-	static const char *const axes[] = {NULL, "n w c", "n h w c", "n d h w c"};
-	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
-	int64_t shape[LOOP_RANK_MAX];
-	poly at[LOOP_RANK_MAX], from[LOOP_RANK_MAX];
-
-	*copy = !l->n || l->part[l->n - 1].axis != 1;
-	if (!*copy)
-		return low_buf(L, 0);
-	shape[0] = L->shape[0][0];
-	for (int i = 0; i < w->n; i++)
-		shape[1 + i] = L->shape[0][2 + i];
-	shape[1 + w->n] = L->shape[0][1];
-	stage_id s = low_stage(L, "turned", DT_F32, w->n + 2, shape, axes[w->n]);
-	low_index(L, s, at);
-	from[0] = at[0];
-	from[1] = at[1 + w->n];
-	for (int i = 0; i < w->n; i++)
-		from[2 + i] = at[1 + i];
-	stage_body(L->p, s, COMB_NONE, low_read(L, 0, from));
-	return lstage(L->p, s)->out;
-}
-
 /* Weights of tap k: channel of the operand, channel of the result. */
 static stage_id tap_weights(struct lower *L, const struct window *w, const int64_t *k)
 {
@@ -142,7 +117,7 @@ static ex_id tap_at(struct lower *L, const struct window *w, stage_id tap, const
 void taps_conv(struct lower *L, const struct window *w)
 {
 	bool copy;
-	buf_id x = turned(L, w, &copy);
+	buf_id x = low_turned(L, w->n, &copy);
 	int64_t taps = taps_of(w), k[SPATIAL_MAX];
 	stage_id tap[TAPS_MAX];
 	struct reach reach[TAPS_MAX][SPATIAL_MAX];

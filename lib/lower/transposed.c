@@ -4,9 +4,10 @@
  * where that is whole: so of each phase every step-th tap, from elements that q moves along one by one. A phase is a convolution with
  * a step of one; all phases are one stage with axes for r, and what is left is to put them next to each other.
  *
- * Apart: the phases are axes of their own, each with its own taps and elements. Merged: they are more channels of one convolution. All
- * phases then see the same elements: the window covers what any of them takes, or begins are cut from the results. What is fewer
- * multiply-adds is taken. */
+ * Apart: the phases are axes of their own, each with its own taps and elements; taps that one has fewer of than another are guarded, and
+ * a schedule that cuts loops at phases and taps leaves them out. Merged: the phases are more channels of one convolution. All of them then
+ * see the same elements: the window covers what any of them takes, or begins are cut from the results. What is fewer multiply-adds is
+ * taken. */
 #include <string.h>
 #include "target/target.h"
 #include "lower/windows.h"
@@ -43,7 +44,7 @@ struct phased {
 struct phases {
 	int n;
 	int64_t groups, inner, outer; /* channels of a group: of the operand, of the result */
-	bool innermost;               /* channels are, in the result's memory */
+	bool innermost;               /* channels are, in the sums' memory */
 	bool merged;
 	struct phased axis[SPATIAL_MAX];
 };
@@ -78,12 +79,13 @@ static struct phased together(struct phased a, int64_t out, bool cuts)
 /* Multiply-adds of a channel of the operand, with those of lanes that nobody wants. */
 static double work(struct lower *L, const struct phases *f)
 {
-	int64_t lanes = target_filled(L->p->target).vector_bytes / 4, columns = f->outer, places = 1, taps = 1, r = 1;
+	int64_t lanes = target_filled(L->p->target).vector_bytes / 4, columns = f->outer, places = 1, r = 1;
+	double taps = 1;
 
 	for (int i = 0; i < f->n; i++) {
 		const struct phased *a = &f->axis[i];
 		bool last = i == f->n - 1;
-		taps *= a->taps;
+		taps *= f->merged ? (double)a->taps : (double)a->size / (double)a->step; /* the mean of the phases */
 		places = (last && !f->innermost && taps > 1 ? up(a->count, lanes) * lanes : a->count) * places;
 		if (last && f->merged && f->innermost)
 			columns *= a->step;
@@ -92,7 +94,19 @@ static double work(struct lower *L, const struct phases *f)
 	}
 	if (f->innermost)
 		columns = up(columns, lanes) * lanes;
-	return (double)taps * (double)places * (double)columns * (double)r;
+	return taps * (double)places * (double)columns * (double)r;
+}
+
+/* Vectors along the channels of a result whose columns are innermost: where a vector of them is filled, and the operand is copied with its
+ * padding anyway. */
+static bool sums_across(struct lower *L, const struct phases *f, const struct window *w)
+{
+	int64_t lanes = target_filled(L->p->target).vector_bytes / 4;
+	bool window = false;
+
+	for (int i = 0; i < f->n; i++)
+		window |= (w->size[i] - 1) * w->dilation[i] + 1 > w->stride[i];
+	return window && f->groups == 1 && f->outer >= lanes && f->inner >= lanes;
 }
 
 static struct phases phases_of(struct lower *L, const struct window *w)
@@ -102,7 +116,7 @@ static struct phases phases_of(struct lower *L, const struct window *w)
 	struct phases f = {.n = w->n, .groups = attr_i(L->n, "group"), .outer = L->shape[1][1]}, best;
 
 	f.inner = L->shape[1][0] / f.groups;
-	f.innermost = l->n && l->part[l->n - 1].axis == 1;
+	f.innermost = (l->n && l->part[l->n - 1].axis == 1) || sums_across(L, &f, w);
 	bool may_merge = f.groups == 1;
 	for (int i = 0; i < w->n; i++) {
 		struct phased a = {.size = w->size[i], .step = w->stride[i], .dilation = w->dilation[i], .begin = w->begin[i]};
@@ -143,8 +157,8 @@ static poly tap_of(struct lower *L, const struct phases *f, int i, poly r, poly 
 	return poly_add(P, k, poly_mulc(P, t, every));
 }
 
-/* The operand with room for all that is read: element 0 is offset[i] of the copy. */
-static buf_id padded(struct lower *L, const struct phases *f, int64_t *offset)
+/* The operand with room for all that is read: element 0 is offset[i] of the copy. *turned: its channels come last, not second. */
+static buf_id padded(struct lower *L, const struct phases *f, int64_t *offset, bool *turned)
 {
 	struct polys *P = L->p->P;
 	int64_t shape[LOOP_RANK_MAX];
@@ -163,8 +177,9 @@ static buf_id padded(struct lower *L, const struct phases *f, int64_t *offset)
 		shape[2 + i] = offset[i] + f->axis[i].count + hi;
 		needed |= lo < 0 || shape[2 + i] > L->shape[0][2 + i];
 	}
+	*turned = false;
 	if (!needed)
-		return low_buf(L, 0);
+		return f->innermost ? low_turned(L, f->n, turned) : low_buf(L, 0);
 	stage_id s = low_stage(L, "pad", low_dtype(L, 0), f->n + 2, shape, low_in_axes[f->n]);
 	low_index(L, s, at);
 	for (int i = 0; i < f->n; i++)
@@ -253,13 +268,27 @@ static struct phase_axes axes_of(struct lower *L, const struct phases *f)
 	return a;
 }
 
+/* y, but 0 for a tap that the phase does not have. */
+static ex_id own_taps(struct lower *L, const struct phases *f, const struct phase_axes *a, const poly *index, const poly *t, ex_id y)
+{
+	poly cond[SPATIAL_MAX], unused;
+	int n = 0;
+
+	for (int i = 0; i < f->n; i++)
+		if (f->axis[i].taps > 1 && f->axis[i].size % f->axis[i].step)
+			cond[n++] =
+				poly_sub(L->p->P, poly_const(L->p->P, f->axis[i].size - 1), tap_of(L, f, i, index[a->r[i]], t[i], &unused));
+	return n ? ex_guard(L->p, n, cond, y, low_num(L, y, 0)) : y;
+}
+
 /* The sums of all phases. */
 static stage_id phase_sums(struct lower *L, const struct phases *f, const struct phase_axes *a)
 {
 	struct polys *P = L->p->P;
 	int64_t offset[SPATIAL_MAX], stride = f->outer;
-	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], w[LOOP_RANK_MAX];
-	buf_id operand = padded(L, f, offset);
+	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], w[LOOP_RANK_MAX], t[SPATIAL_MAX];
+	bool turned;
+	buf_id operand = padded(L, f, offset, &turned);
 	stage_id weights = phase_weights(L, f);
 	stage_id s = low_stage(L, "conv", low_wide_type(low_out_dtype(L, 0)), a->rank, a->shape, a->names);
 	int k = 0;
@@ -275,14 +304,17 @@ static stage_id phase_sums(struct lower *L, const struct phases *f, const struct
 	poly c = f->inner == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, "i", f->inner);
 	w[k++] = c;
 	x[0] = index[0];
-	x[1] = f->groups == 1 ? c : poly_add(P, poly_mulc(P, poly_floordiv(P, index[a->o], f->outer), f->inner), c);
+	x[turned ? f->n + 1 : 1] = f->groups == 1 ? c : poly_add(P, poly_mulc(P, poly_floordiv(P, index[a->o], f->outer), f->inner), c);
 	for (int i = 0; i < f->n; i++) {
-		poly t = f->axis[i].taps == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, low_taps[f->n][i], f->axis[i].taps), e;
-		tap_of(L, f, i, a->r[i] < 0 ? poly_const(P, 0) : index[a->r[i]], t, &e);
-		w[k++] = t;
-		x[2 + i] = poly_addc(P, poly_add(P, index[a->q[i]], e), offset[i]);
+		poly e;
+		t[i] = f->axis[i].taps == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, low_taps[f->n][i], f->axis[i].taps);
+		tap_of(L, f, i, a->r[i] < 0 ? poly_const(P, 0) : index[a->r[i]], t[i], &e);
+		w[k++] = t[i];
+		x[(turned ? 1 : 2) + i] = poly_addc(P, poly_add(P, index[a->q[i]], e), offset[i]);
 	}
 	ex_id y = low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, operand, f->n + 2, x)), low_wide(L, low_of(L, weights, w)));
+	if (!f->merged)
+		y = own_taps(L, f, a, index, t, y);
 	stage_body(L->p, s, lstage(L->p, s)->naxes > a->rank ? COMB_SUM : COMB_NONE, y);
 	return s;
 }

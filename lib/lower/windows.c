@@ -18,3 +18,27 @@ const char *low_window(struct lower *L, const int64_t *kernel, const char *const
 	low_name_axes(L, n + 2, axes[n]);
 	return NULL;
 }
+
+buf_id low_turned(struct lower *L, int n, bool *copy)
+{
+	static const char *const axes[] = {NULL, "n w c", "n h w c", "n d h w c"};
+	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
+	int64_t shape[LOOP_RANK_MAX];
+	poly at[LOOP_RANK_MAX], from[LOOP_RANK_MAX];
+
+	*copy = !l->n || l->part[l->n - 1].axis != 1;
+	if (!*copy)
+		return low_buf(L, 0);
+	shape[0] = L->shape[0][0];
+	for (int i = 0; i < n; i++)
+		shape[1 + i] = L->shape[0][2 + i];
+	shape[1 + n] = L->shape[0][1];
+	stage_id s = low_stage(L, "turned", low_dtype(L, 0), n + 2, shape, axes[n]);
+	low_index(L, s, at);
+	from[0] = at[0];
+	from[1] = at[1 + n];
+	for (int i = 0; i < n; i++)
+		from[2 + i] = at[1 + i];
+	stage_body(L->p, s, COMB_NONE, low_read(L, 0, from));
+	return lstage(L->p, s)->out;
+}

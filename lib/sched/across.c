@@ -208,7 +208,7 @@ static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *
 	return found;
 }
 
-static void transpose_operand(struct schedule *r, buf_id b, stage_id reader, const char *loop, int o)
+void sched_turn_operand(struct schedule *r, buf_id b, stage_id reader, const char *loop, int o)
 {
 	struct loop_prog *p = r->p;
 	const char *of = sym_str(lbuf(p, b)->name), *name = sched_name(r, "%s_across", of);
@@ -232,7 +232,7 @@ static bool transpose_result(struct schedule *r, stage_id result, const char *lo
 void sched_transpose_panels(struct schedule *r, stage_id anchor, stage_id result, const char *loop)
 {
 	int w = contiguous_axis(r->p, result);
-	transpose_operand(r, r->moving, anchor, loop, r->moving_dim);
+	sched_turn_operand(r, r->moving, anchor, loop, r->moving_dim);
 	transpose_result(r, result, loop, r->along, w);
 }
 
@@ -291,8 +291,8 @@ bool sched_across(struct schedule *r, stage_id anchor)
 		return false;
 	}
 	for (int i = 0; i < n; i++)
-		transpose_operand(r, operand[i], q.result, "root", q.o);
+		sched_turn_operand(r, operand[i], q.result, "root", q.o);
 	for (int i = 0; i < m; i++)
-		transpose_operand(r, moving[i], reader[i], "root", dim[i]);
+		sched_turn_operand(r, moving[i], reader[i], "root", dim[i]);
 	return true;
 }

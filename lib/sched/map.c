@@ -336,6 +336,22 @@ static bool compute_turned(struct schedule *r, stage_id s, int v)
 	return true;
 }
 
+/* A copy with fills of an operand that lies across it: the operand is turned first, so that lines are copied. */
+static void turn_operand(struct schedule *r, stage_id s, int v)
+{
+	struct loop_prog *p = r->p;
+	ex_id read[READS_MAX];
+
+	if (p->usual || lex(p, lstage(p, s)->body)->kind != EX_GUARD || lbuf(p, lstage(p, s)->out)->dtype != DT_F32 ||
+	    lstage(p, s)->axis[v].extent < r->lanes || stage_all_reads(p, s, read) != 1 || lex(p, read[0])->dyn_dim >= 0)
+		return;
+	int a = crossing_axis(p, s, v), dim = -1;
+	for (int d = 0; d < lex(p, read[0])->n; d++)
+		dim = lex(p, read[0])->index[d] == stage_axis(p, s, v) ? d : dim;
+	if (a >= 0 && lstage(p, s)->axis[a].extent >= r->lanes && dim >= 0)
+		sched_turn_operand(r, lex(p, read[0])->buf, s, "root", dim);
+}
+
 void template_map(struct schedule *r, stage_id s)
 {
 	struct loop_prog *p = r->p;
@@ -349,6 +365,7 @@ void template_map(struct schedule *r, stage_id s)
 			words_add(&loops, axis_loop(r, s, order[i], ""));
 		sched_list(r, NULL, PRIM_REORDER, &loops);
 	}
+	turn_operand(r, s, v);
 	/* loops are partitioned where fills end, and at each operand of a choice */
 	bool fills = ex_find(p, lstage(p, s)->body, is_guard, NULL);
 	int choices = choices_along(p, s, v);

@@ -248,17 +248,33 @@ static int join_readers(struct schedule *r, stage_id s, stage_id *last)
 	return n;
 }
 
-/* Does s copy what it reads in another order of memory, for sums of products alone? Then each of these reads lines, not columns. */
-static bool turns_for_sums(struct loop_prog *p, stage_id s)
+/* Is what t reads of b the same along the contiguous axis of its result? */
+static bool stands_still(struct loop_prog *p, stage_id t, buf_id b)
 {
+	ex_id read[READS_MAX];
+	int v = contiguous_axis(p, t);
+
+	for (int n = stage_all_reads(p, t, read), i = 0; i < n; i++)
+		if (lex(p, read[i])->buf == b && v >= 0 && read_uses(p, read[i], lstage(p, t)->axis[v].var))
+			return false;
+	return v >= 0;
+}
+
+/* Does s copy what it reads in another order of memory, for sums of products alone? Then each of these reads lines, not columns. For one
+ * sum that pays where a column has its elements in a page each. */
+static bool turns_for_sums(struct loop_prog *p, stage_id s, int readers)
+{
+	enum { PAGE = 4096 };
 	ex_id read = lstage(p, s)->body;
 	int64_t step;
 	int v = contiguous_axis(p, s);
 
-	if (v < 0 || (read_step(p, read, lstage(p, s)->axis[v].var, &step) && step == 1))
+	if (v < 0 || !read_step(p, read, lstage(p, s)->axis[v].var, &step) || step == 1 ||
+	    (readers == 1 && step * (int64_t)dtype_size(lex(p, read)->dtype) < PAGE))
 		return false;
 	for (stage_id t = 1; t < p->stages.n; t++)
-		if (!lstage(p, t)->gone && stage_reads(p, t, lstage(p, s)->out) && (lstage(p, t)->comb != COMB_SUM || !has_reuse(p, t)))
+		if (!lstage(p, t)->gone && stage_reads(p, t, lstage(p, s)->out) &&
+		    (lstage(p, t)->comb != COMB_SUM || !has_reuse(p, t) || !stands_still(p, t, lstage(p, s)->out)))
 			return false;
 	return true;
 }
@@ -277,7 +293,7 @@ static void inline_stages(struct schedule *r)
 		    n = cost > fitted.inline_free ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
 		if (cost > fitted.inline_whole || (n == 1 && (dot_needs(p, s, reader) || halves_need(p, s, reader))))
 			continue;
-		bool plain = lex(p, t->body)->kind == EX_READ, turns = plain && n > 1 && turns_for_sums(p, s); /* a copy */
+		bool plain = lex(p, t->body)->kind == EX_READ, turns = plain && turns_for_sums(p, s, n); /* a copy */
 		bool cheap = cost <= fitted.inline_free && !turns, once = n == 1 && read_once(p, s, reader);
 		bool work = cost || lex(p, t->body)->kind == EX_CAST;
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */

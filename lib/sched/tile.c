@@ -189,7 +189,7 @@ static void pack_operands(struct schedule *r, struct tile *q)
 			continue;
 		bool whole = in_order && s->axis[q->vec_axis].extent % width == 0;
 		const char *sample = sched_name(r, "%s.pack", sym_str(lbuf(p, b)->name));
-		if (!sched_yes(r, sample, !whole || q->dot))
+		if (!sched_yes(r, sample, !whole || q->dot || steps_in_set(p, q, q->read[i])))
 			continue;
 		int outer = 0;
 		while (outer < s->nspatial && outer != q->vec_axis && outer != q->row_axis && read_uses(p, q->read[i], s->axis[outer].var))
@@ -632,6 +632,21 @@ static bool split_rows(struct schedule *r, struct tile *q)
 	return sched_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=tail");
 }
 
+/* Cuts loops at each phase and each step that some phases have, so that others do not run them. */
+static void cut_phases(struct schedule *r, const struct tile *q)
+{
+	const struct stage *s = lstage(r->p, q->anchor);
+
+	for (int a = 0; a < s->naxes; a++) {
+		struct words points = {0};
+		words_add(&points, axis_loop(r, q->anchor, a, ""));
+		for (int64_t k = 1; k < s->axis[a].extent && q->phases >> a & 1; k++)
+			words_add(&points, trace_number(k));
+		if (points.n > 1)
+			sched_list(r, NULL, PRIM_PARTITION, &points);
+	}
+}
+
 /* Partitions loops at borders, so that the middle piece has no fills; or leaves guards. */
 static void cut_borders(struct schedule *r, struct tile *q)
 {
@@ -714,19 +729,23 @@ static bool begin_tile(struct schedule *r, struct tile *q)
 		return false;
 	if (lbuf(p, lstage(p, q->anchor)->out)->dtype != DT_F32 && !stage_in_lanes(p, q->anchor))
 		return false;
-	q->borders = has_guard(p, lstage(p, q->anchor)->body);
+	q->phases = phase_axes(p, q->anchor);
+	q->borders = !q->phases && has_guard(p, lstage(p, q->anchor)->body);
 	q->function = calls_function(p, q);
 	return true;
 }
 
-/* Lays copies out so that vectors of them are loaded whole. */
+/* Lays copies out so that vectors of them are loaded whole, and what stands still along vectors lies in the order in which it is summed. */
 static void lay_out_vectors(struct schedule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
+	const struct stage s = *lstage(p, q->anchor);
 
-	for (int i = 0; i < q->nread && !lstage(p, q->anchor)->scan; i++)
+	for (int i = 0; i < q->nread && !s.scan; i++)
 		if (tile_moves(p, q, q->read[i], q->vec_axis))
-			sched_copy_along(r, q->read[i], lstage(p, q->anchor)->axis[q->vec_axis].var);
+			sched_copy_along(r, q->read[i], s.axis[q->vec_axis].var);
+		else if (is_window(p, q) && s.axis[s.nspatial].extent >= r->lanes && !p->usual)
+			sched_copy_along(r, q->read[i], s.axis[s.nspatial].var);
 }
 
 bool template_tile(struct schedule *r, stage_id anchor)
@@ -761,6 +780,7 @@ bool template_tile(struct schedule *r, stage_id anchor)
 	if (q.transposed_by_panel)
 		sched_transpose_panels(r, anchor, q.result, q.panel_loop);
 	cut_borders(r, &q);
+	cut_phases(r, &q);
 	mark_loops(r, &q);
 	return true;
 }

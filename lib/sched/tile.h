@@ -51,6 +51,7 @@ struct tile {
 	int widened_dim;           /* the axis of it that is along the panel */
 	bool pad;                  /* the vector axis may be rounded up: all operands have room */
 	bool borders;              /* the anchor reads beyond borders */
+	uint32_t phases;           /* as phase_axes says; then it has no borders */
 	bool function;             /* the result calls one (exp, erf) */
 	int dot;                   /* row of the instruction that sums products of groups (loop/instr.h); 0: none */
 	int held;                  /* registers that what follows a dot wants beside the sums */
@@ -64,6 +65,9 @@ struct tile {
 /* ---- what a tile reads (tile_reads.c) ---- */
 
 bool has_guard(struct loop_prog *p, ex_id e);
+/* Axes on which alone the guards of the anchor depend, if these are short: bit a stands for axis a. 0: another axis, or no guard. Such a
+ * guard says which steps of the reduction a phase has. */
+uint32_t phase_axes(struct loop_prog *p, stage_id anchor);
 double reduce_steps(struct loop_prog *p, const struct tile *q);
 bool calls_function(struct loop_prog *p, const struct tile *q);
 /* The only dim of the read that depends on the vector axis, if its index is that axis; -1: none, -2: several. */
@@ -78,6 +82,9 @@ double panel_room(struct loop_prog *p);
 void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, double *moves);
 /* Rows of a tile that fit in the first-level cache together: rows a multiple of 4 KB apart share a set. */
 int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q);
+/* Do steps of the reduction read the operand in so many lines of one set that the first-level cache has lost each when the next tile of rows
+ * wants it again? */
+bool steps_in_set(struct loop_prog *p, const struct tile *q, ex_id read);
 /* Vectors that the compiler keeps in registers from tile to tile: with one panel and a fully unrolled reduction every tile reads the same
  * ones (the weights of a depthwise window). */
 int kept_vectors(struct loop_prog *p, const struct tile *q, int vectors, int lanes);

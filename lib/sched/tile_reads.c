@@ -7,6 +7,36 @@ static bool is_guard(struct loop_prog *p, ex_id e, void *arg) { return lex(p, e)
 
 bool has_guard(struct loop_prog *p, ex_id e) { return ex_find(p, e, is_guard, NULL); }
 
+struct guarded {
+	stage_id anchor;
+	uint32_t axes;
+};
+
+static bool add_axes(struct loop_prog *p, ex_id e, void *arg)
+{
+	struct guarded *g = arg;
+	const struct stage *s = lstage(p, g->anchor);
+
+	for (int i = 0; lex(p, e)->kind == EX_GUARD && i < lex(p, e)->n; i++)
+		for (int a = 0; a < s->naxes; a++)
+			if (poly_uses(p->P, lex(p, e)->index[i], s->axis[a].var))
+				g->axes |= (uint32_t)1 << a;
+	return false;
+}
+
+uint32_t phase_axes(struct loop_prog *p, stage_id anchor)
+{
+	enum { PHASES_MAX = 8 };
+	const struct stage *s = lstage(p, anchor);
+	struct guarded g = {anchor, 0};
+
+	ex_find(p, s->body, add_axes, &g);
+	for (int a = 0; a < s->naxes; a++)
+		if (g.axes >> a & 1 && (s->axis[a].extent > PHASES_MAX || a == contiguous_axis(p, anchor)))
+			return 0;
+	return g.axes;
+}
+
 double reduce_steps(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
@@ -103,9 +133,19 @@ void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, dou
 			(double)dtype_size(lex(p, q->read[i])->dtype) * (double)buf_elems(p, lex(p, q->read[i])->buf);
 }
 
+enum { SET_BYTES = 4096 }; /* elements so far apart share a set of the first-level cache */
+
+bool steps_in_set(struct loop_prog *p, const struct tile *q, ex_id read)
+{
+	const struct axis *k = &lstage(p, q->anchor)->axis[lstage(p, q->anchor)->nspatial];
+	int64_t step, bytes = (int64_t)dtype_size(lex(p, read)->dtype);
+
+	return lstage(p, q->anchor)->naxes > lstage(p, q->anchor)->nspatial && read_step(p, read, k->var, &step) && step &&
+	       step * bytes % SET_BYTES == 0 && k->extent > sched_machine(p).l1 / SET_BYTES;
+}
+
 int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 {
-	enum { SET_BYTES = 4096 };
 	const struct stage *s = lstage(p, q->anchor);
 	struct target m = sched_machine(p);
 

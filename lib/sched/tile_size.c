@@ -42,7 +42,7 @@ static bool tile_is_usual(struct loop_prog *p, const struct tile *q, int rows, i
 
 static int most_rows(struct loop_prog *p, const struct tile *q)
 {
-	int limit = has_guard(p, lstage(p, q->anchor)->body) ? ROWS_WITH_BORDERS : ROWS_MAX;
+	int limit = has_guard(p, lstage(p, q->anchor)->body) && !q->phases ? ROWS_WITH_BORDERS : ROWS_MAX;
 
 	return q->row_steps > limit ? limit : (int)q->row_steps;
 }
@@ -253,7 +253,7 @@ double sched_cycles_along(struct schedule *r, stage_id anchor, stage_id result, 
 	int axis[LOOP_AXES_MAX + 1], best, rows, vectors;
 
 	q.nread = stage_all_reads(r->p, anchor, q.read);
-	q.borders = has_guard(r->p, s->body);
+	q.borders = !phase_axes(r->p, anchor) && has_guard(r->p, s->body);
 	q.function = calls_function(r->p, &q);
 	row_axes(r->p, &q, axis, &best);
 	q.row_axis = axis[best];

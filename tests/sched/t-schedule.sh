@@ -4,7 +4,7 @@ numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ",
 
 # Vectors along what is innermost in memory would be gathered: patches, and few columns. Groups are split off where they are.
 along() {
-	printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[%s] [%s]\ngraph main {\n  input x: f32[%s]\n  y = Conv(x, @w) {%s}\n  output y = y\n}\n' "$1" "$(numbers "$2")" "$3" "$4" |
+	printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[%s] [%s]\ngraph main {\n  input x: f32[%s]\n  y = %s(x, @w) {%s}\n  output y = y\n}\n' "$1" "$(numbers "$2")" "$3" "${5-Conv}" "$4" |
 		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o along.g && ge-emit along.g --print-traces >traces && ge-emit along.g -o along && equal along.so along.g
 }
 along 32,3,4,4 1536 1,3,20,36 'strides=[4,4]' && grep -q '^along .* := o$' traces
@@ -17,4 +17,8 @@ along 24,16,3,3 3456 1,16,12,11 'dilations=[8,8] pads=[8,8,8,8]' && grep -q '^al
 ok $? "taps that mostly read padding: a product each"
 along 24,16,3,3 3456 2,16,30,31 'dilations=[1,2] pads=[1,2,0,3]' && ! grep -q '^algo taps$' traces
 ok $? "few that do: one sum"
+along 16,24,3,3 3456 1,16,9,10 'strides=[2,2] pads=[1,1,1,1]' ConvTranspose && grep -q '^partition conv.kh 1$' traces && grep -q '^partition conv.rh 1$' traces
+ok $? "transposed, an odd window: each phase has its own taps"
+along 24,16,3,3 3456 1,16,12,13 'strides=[2,2] pads=[1,1,1,1] dilations=[2,1]' && grep -q '^layout pad ' traces && grep -q '^x_across = cache x pad root' traces
+ok $? "a padded copy lies as it is summed, its operand is turned"
 done_testing
