@@ -338,7 +338,19 @@ static bool same_order(const struct layout *a, const struct layout *b)
 	return same;
 }
 
-/* The layout that all operands of the stage's shape have, beside those of one element; NULL: they differ. */
+/* Does each axis of the stage go along the axis of that number of what it reads, and along no other? */
+static bool axis_by_axis(struct loop_prog *p, stage_id s, ex_id read)
+{
+	const struct stage *t = lstage(p, s);
+	bool by = lbuf(p, lex(p, read)->buf)->rank == lbuf(p, t->out)->rank;
+
+	for (int d = 0; by && d < t->nspatial; d++)
+		for (int a = 0; by && a < t->naxes; a++)
+			by = a == d || !poly_uses(p->P, lex(p, read)->index[d], t->axis[a].var);
+	return by;
+}
+
+/* The layout of all operands that the stage reads axis by axis, if there are no others but those of one element; NULL: they differ. */
 static const struct layout *layout_of_reads(struct loop_prog *p, stage_id s)
 {
 	ex_id read[READS_MAX];
@@ -348,7 +360,7 @@ static const struct layout *layout_of_reads(struct loop_prog *p, stage_id s)
 		const struct loop_buf *b = lbuf(p, lex(p, read[i])->buf);
 		if (buf_elems(p, lex(p, read[i])->buf) == 1)
 			continue;
-		if (b->rank != lbuf(p, lstage(p, s)->out)->rank || !b->layout.n || (found && !same_order(found, &b->layout)))
+		if (!axis_by_axis(p, s, read[i]) || !b->layout.n || (found && !same_order(found, &b->layout)))
 			return NULL;
 		found = &b->layout;
 	}
