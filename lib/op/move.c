@@ -309,7 +309,7 @@ static const char *shape_split(struct infer *I)
 	struct polys *P = rule_polys(I);
 	int rank = rule_rank(I, 0), axis;
 	uint32_t nout = I->n->nout;
-	int64_t a = attr_i(I->n, "axis"), c, sum = 0;
+	int64_t a = attr_i(I->n, "axis"), parts = attr_i(I->n, "num_outputs"), c, sum = 0;
 	const struct known *k = rule_has(I, 1) ? &I->kin[1] : NULL;
 
 	for (uint32_t i = 0; i < nout; i++)
@@ -320,6 +320,8 @@ static const char *shape_split(struct infer *I)
 		return bad_axis(I, a, rank);
 	if (k && k->yes && k->n != (int)nout)
 		return rule_why(I, "%d sizes for %u results", k->n, nout);
+	if (!k && parts && parts != nout)
+		return rule_why(I, "attribute 'num_outputs' is %lld, there are %u results", (long long)parts, nout);
 	dim whole = rule_dim(I, 0, axis);
 	bool fixed = poly_is_const(P, whole, &c);
 	for (uint32_t i = 0; i < nout; i++) {
