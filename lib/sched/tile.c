@@ -286,6 +286,13 @@ static int gathered_from(struct loop_prog *p, const struct tile *q)
 	return -1;
 }
 
+/* Are there whole ones of so many columns before the last, which is rounded up, and are masked stores slow? (Of a window they are few.) */
+static bool cuts_last(struct schedule *r, const struct tile *q, int64_t width)
+{
+	return q->pad && !q->dot && !is_window(r->p, q) && !r->p->usual && q->columns > width && q->columns % width &&
+	       !sched_machine(r->p).masks;
+}
+
 /* Orders the packing copy panel by panel, in vectors; a strided operand is transposed square by square. */
 static void mark_packing(struct schedule *r, const struct tile *q)
 {
@@ -297,6 +304,8 @@ static void mark_packing(struct schedule *r, const struct tile *q)
 	int across = gathered_from(p, q);
 	if (across >= 0 && sched_try(r, PRIM_SPLIT, axis_loop(r, q->packed, across, ""), trace_number(r->lanes), "tail=peel"))
 		u = axis_loop(r, q->packed, across, "");
+	if (cuts_last(r, q, r->lanes))
+		sched_try(r, PRIM_PARTITION, loop_part(r, v, 0), trace_number(q->columns / r->lanes));
 	words_add(&order, loop_part(r, v, 0));
 	for (int a = 0; a < lstage(p, q->packed)->nspatial; a++)
 		if (a != q->packed_dim)
@@ -658,6 +667,15 @@ static void cut_borders(struct schedule *r, struct tile *q)
 			sched_try(r, PRIM_PARTITION, a == q->row_axis ? q->tiles : axis_loop(r, q->anchor, a, ""), "auto");
 }
 
+/* Where masked stores are slow, the last panel is a nest of its own, if it is no whole one: the others store whole vectors. */
+static void cut_last_panel(struct schedule *r, const struct tile *q)
+{
+	int64_t width = q->vectors * r->lanes;
+
+	if (cuts_last(r, q, width))
+		sched_try(r, PRIM_PARTITION, q->panel_loop, trace_number(q->columns / width));
+}
+
 /* Sums of all columns in the first-level cache (columns.c), rather than of some columns in registers? */
 static bool choose_columns(struct schedule *r, const struct tile *q)
 {
@@ -729,6 +747,7 @@ static bool begin_tile(struct schedule *r, struct tile *q)
 		return false;
 	if (lbuf(p, lstage(p, q->anchor)->out)->dtype != DT_F32 && !stage_in_lanes(p, q->anchor))
 		return false;
+	q->columns = lstage(p, q->anchor)->axis[q->vec_axis].extent;
 	q->phases = phase_axes(p, q->anchor);
 	q->borders = !q->phases && has_guard(p, lstage(p, q->anchor)->body);
 	q->function = calls_function(p, q);
@@ -781,6 +800,7 @@ bool template_tile(struct schedule *r, stage_id anchor)
 		sched_transpose_panels(r, anchor, q.result, q.panel_loop);
 	cut_borders(r, &q);
 	cut_phases(r, &q);
+	cut_last_panel(r, &q);
 	mark_loops(r, &q);
 	return true;
 }

@@ -22,6 +22,7 @@ struct tile {
 	stage_id anchor;        /* the reduction */
 	stage_id result;        /* the elementwise stage that follows; 0: none can follow directly */
 	int vec_axis, row_axis; /* axes of the anchor; row_axis -1: the tile is one row */
+	int64_t columns;        /* along the vector axis, before it is rounded up */
 	int64_t row_steps;      /* of the row axis, within a group; 1: no row axis */
 	int64_t groups;         /* the row axis is split into so many first: some operand is constant within each; 1: it is not split */
 	const char *group_loop; /* over them */

@@ -22,6 +22,7 @@ struct target {
 	double l3_a_cycle;      /* from the third, */
 	double memory_a_cycle;  /* and from memory */
 	double rate[RATES_MAX]; /* operations or bytes a second as they were measured (target/rate.h); 0: not known. No part of the row */
+	bool masks;             /* it has masked stores that cost what whole ones do */
 	int lookup_operations;  /* of a vector of codes in a table of bytes */
 	double call_cycles;     /* of a function (exp, erf) once a tile of sums, beside which nothing else runs */
 };

@@ -36,6 +36,7 @@ static void derive(struct target *t)
 	t->vector_regs = t->features & X86_AVX512 ? 32 : 16;
 	t->fma_ports = t->vector_bytes == 64 && t->fma512 ? t->fma512 : 2;
 	t->fma_latency = 4;
+	t->masks = t->vector_bytes == 64;
 	t->lookup_operations = t->vector_bytes == 64 ? 6 : 0; /* bytes or pairs of them are permuted, or not */
 }
 
