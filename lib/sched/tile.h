@@ -98,6 +98,22 @@ bool sums_strided_rows(struct loop_prog *p, const struct tile *q);
 /* One row times a matrix of constants: bound by the time to read the matrix. */
 bool row_by_matrix(struct loop_prog *p, const struct tile *q);
 
+/* ---- panels (panels.c) ---- */
+
+/* Reduce axes from the outside in: the first (channels, k) outside the window axes, or inside. */
+int reduce_order(const struct stage *s, bool first_outside, int *out);
+/* Lays constants out in panels and packs strided operands. q->pad: all that varies along v now has room for whole panels. */
+void make_panels(struct schedule *r, struct tile *q);
+/* Widens a panel where an iteration of that loop begins: several rows at a time, which may share words. */
+void widen_panel(struct schedule *r, const struct tile *q, const char *where);
+/* Are there whole ones of so many columns before the last, which is rounded up, and are masked stores slow? (Of a window they are few.) */
+bool cuts_last(struct schedule *r, const struct tile *q, int64_t width);
+/* Orders the packing copy panel by panel, in vectors; a strided operand is transposed square by square. */
+void mark_packing(struct schedule *r, const struct tile *q);
+/* Samples whether to copy the rows of operands that do not depend on v for each tile. Rows a multiple of 4 KB apart share a cache set;
+ * those of the copy do not. It pays only if the tile goes over several panels. */
+void pack_rows(struct schedule *r, struct tile *q);
+
 /* ---- dot products of groups (dot.c) ---- */
 
 /* Does the target have an instruction for the anchor's sum? Sets dot and group. */
