@@ -17,8 +17,7 @@ for name; do
 	model=$(model_path "$name")
 	[ -n "$model" ] || { echo "$name: not in ${HONE_MODELS:-build/models} (HONE_MODELS)"; continue; }
 	options=$(model_options "$name")
-	ge-import -q "$model" | ge-shape -q $options | ge-fold | ge-simplify | ge-deadedge | ge-fold | ge-simplify | ge-cse | ge-dedup | ge-prune | ge-integer | ge-fuse |
-		ge-layout | ge-plan -o "$work/plan.g" 2>"$work/said" || { cat "$work/said" && failed=1 && continue; }
+	hone passes -q $options --until layout "$model" | ge-plan -o "$work/plan.g" 2>"$work/said" || { cat "$work/said" && failed=1 && continue; }
 	ge-stat --json "$work/plan.g" | sed -n 's/.*"arena": {"bytes": \([0-9]*\), "values": \([0-9]*\), "bound": \([0-9]*\)}.*/\1 \2 \3/p' |
 		awk -v name="$name" -v all="$(sed -n 's/.* bytes (\([0-9]*\) without reuse).*/\1/p' "$work/said")" '{
 			printf "%-26s %12d %12d %7.4f %12d %12d\n", name, $2, $3, $3 ? $2 / $3 : 1, $1 - $2, all }'

@@ -14,8 +14,7 @@ tasks() {
 		model=$(model_path "$name")
 		[ -n "$model" ] || { echo "corpus.sh: no $name.onnx in ${HONE_MODELS:-build/models} (HONE_MODELS)" >&2; continue; }
 		# shellcheck disable=SC2046 # no option, or several
-		ge-import -q "$model" | ge-shape -q $(model_options "$name") | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-dedup | ge-prune | ge-integer | ge-fuse |
-			ge-layout | tune-op -q --tasks 2>/dev/null
+		hone passes -q $(model_options "$name") --until layout "$model" | tune-op -q --tasks 2>/dev/null
 	done | LC_ALL=C sort -u
 }
 

@@ -113,7 +113,7 @@ def compare(model, folder):
     times = model_times(model, 16)
     write_table(os.path.join(folder, "times"), times)
     graph = os.path.join(folder, "model.g")
-    run("sh", "-c", 'ge-import -q "$1" | ge-shape -q | ge-fold -q | ge-simplify -q | ge-prune -q -o "$2"', "sh", model, graph)
+    run("hone", "passes", "-q", "--until", "prune", "-o", graph, model)
     rows = []
     for name, counts in histograms().items():
         powers = [2**i for i in range(math.ceil(math.log2(max(counts))) + 1)]

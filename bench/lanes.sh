@@ -27,9 +27,9 @@ towers() { # what two LSTMs make of one input, joined
 
 graph() { # NAME
 	case $1 in
-	towers) towers | ge-load | ge-shape -q ;;
-	*) ge-import -q "$(model_path "$1")" | ge-shape -q $(model_options "$1") ;;
-	esac | ge-fold | ge-simplify | ge-deadedge | ge-fold | ge-simplify | ge-cse | ge-dedup | ge-prune | ge-integer | ge-fuse | ge-layout
+	towers) towers | ge-load -o "$work/towers.0.g" && hone passes -q --until layout "$work/towers.0.g" ;;
+	*) hone passes -q $(model_options "$1") --until layout "$(model_path "$1")" ;;
+	esac
 }
 
 printf '%-22s %10s %10s %10s   %s\n' model divided lanes default "median of each; steps side by side, arena bytes of each"

@@ -41,8 +41,7 @@ print_digests() { # TREE MODEL...
 		model=$(model_path "$name")
 		[ -n "$model" ] || continue
 		# shellcheck disable=SC2046 # no option, or several
-		"$bin/ge-import" -q "$model" | "$bin/ge-shape" -q $(model_options "$name") | "$bin/ge-fold" | "$bin/ge-simplify" |
-			"$bin/ge-deadedge" | "$bin/ge-cse" | "$bin/ge-dedup" | "$bin/ge-prune" | "$bin/ge-integer" | "$bin/ge-fuse" | "$bin/ge-layout" -o "$work/model.g" || continue
+		"$bin/hone" passes -q $(model_options "$name") --until layout -o "$work/model.g" "$model" || continue
 		machines | while IFS='	' read -r machine row; do
 			make_for "$bin" "$machine" "$row" ''
 			[ "$machine" != "$(machines | tail -1 | cut -f1)" ] || make_for "$bin" "$machine-threads" "$row" '--threads 4'

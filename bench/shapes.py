@@ -84,7 +84,8 @@ def split(dims):
 
 
 def by_hone(path):
-    text = subprocess.run("ge-import -q '%s' | ge-shape -q | ge-dump" % path, shell=True, check=True, stdout=subprocess.PIPE).stdout.decode()
+    text = subprocess.run(["hone", "passes", "-q", "--until", "shape", path], check=True, stdout=subprocess.PIPE).stdout
+    text = subprocess.run(["ge-dump"], input=text, check=True, stdout=subprocess.PIPE).stdout.decode()
     found, outputs = {}, {}
     for line in text.split("\n"):
         put = re.fullmatch(r'  output ("(?:[^"\\]|\\.)*"|[^ ]+) = @?("(?:[^"\\]|\\.)*"|[^ ]+)', line)

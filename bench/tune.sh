@@ -30,8 +30,7 @@ for name; do
 	model=$(model_path "$name")
 	[ -n "$model" ] || { echo "skipped: no $name.onnx in ${HONE_MODELS:-build/models} (HONE_MODELS)"; continue; }
 	options=$(model_options "$name")
-	ge-import -q "$model" | ge-shape -q $options | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-dedup | ge-prune | ge-integer | ge-fuse |
-		ge-layout -o "$out/$name.g" || { failed=1; continue; }
+	hone passes -q $options --until layout "$model" -o "$out/$name.g" || { failed=1; continue; }
 	tuned=
 	for seed in $seeds; do
 		rm -f "$out/$name.$seed.kb"*

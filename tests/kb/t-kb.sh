@@ -304,7 +304,7 @@ is "$(cut -d' ' -f3 out) $(rc kb --kb later.kb best "$t") $(kb --kb later.kb dum
 is "$(ge-load net.txt | head -c 50 | rc kb --kb net.kb apply) $(wc -l <err)" "65 1" "apply passes an abort on"
 
 # What gc has shortened is not measured again: neither by the same search nor by a longer one.
-cp "$top/examples/digits/digits.onnx" . && ge-import digits.onnx | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o digits.g
+cp "$top/examples/digits/digits.onnx" . && hone passes -q --set batch=1 --until layout digits.onnx -o digits.g
 tune-op --quiet --runner fake --trials 12 --kb tuned.kb digits.g -o tuned1.g 2>/dev/null
 cp tuned.kb kept.kb
 kb --kb tuned.kb gc >out

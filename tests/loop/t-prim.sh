@@ -1,7 +1,7 @@
 # Outlined nests in a model: the same bits as without, each distinct function once, whatever calls it; and the same bytes
 # of C for the same traces.
 . "$top/tests/lib.sh"
-ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-plan --quiet -o planned.g
+hone passes -q --set batch=1 "$top/examples/digits/digits.onnx" -o planned.g
 
 ge-emit --print-traces planned.g >plain.trace
 # The loop in which a tile of sums is complete becomes a function, and fetches what the next iteration needs of x.

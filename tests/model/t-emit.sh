@@ -2,7 +2,7 @@
 . "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
 
-ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse -o digits.g
+hone passes -q --set batch=1 --until fuse "$model" -o digits.g
 ge-plan --quiet digits.g -o planned.g
 ge-emit planned.g -o digits && [ -s digits.so ]
 ok $? "the digits model is compiled"

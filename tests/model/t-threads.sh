@@ -26,7 +26,7 @@ graph main {
   output g = g
 }
 END
-ge-shape big.g | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o fused.g
+hone passes -q --until layout big.g -o fused.g
 for n in 1 2 5; do ge-plan -q --threads $n fused.g -o planned$n.g; done
 ge-emit planned1.g -o one && ge-emit planned2.g -o two && ge-emit planned5.g -o five && [ -s one.so ] && [ -s two.so ] && [ -s five.so ]
 ok $? "libraries for 1, 2 and 5 threads"

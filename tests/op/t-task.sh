@@ -2,8 +2,7 @@
 # (tests/op/task.c has the rest; here it gets files.)
 . "$top/tests/lib.sh"
 onnx=$top/examples/digits/digits.onnx
-ge-import "$onnx" | ge-shape --set batch=3 | ge-simplify | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse -o fused.g
-ge-layout fused.g -o laid.g
+hone passes -q --set batch=3 --until fuse "$onnx" -o fused.g && hone passes -q --from layout --until layout fused.g -o laid.g
 within "$top/build/check/task" fused.g laid.g
 
 # The graphs of ge-fuse's cases: many ways to make a group.

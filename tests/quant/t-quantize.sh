@@ -88,15 +88,15 @@ steps() { # SECONDS OF THE CONVOLUTION, OF THE PRODUCT
 steps 1e-6 1e-6 >all.json
 steps 9e-6 2e-6 >cheap.json
 steps 2e-6 9e-6 >dear.json
-is "$(rc ge-quantize -s stats --times all.json,cheap.json,cheap.json --metric ./two --drop 1 -o x.g float.g) $(awk '$2 == "float" { print $1, $8 }' out) $(sed -n 2p out | grep -c est)" \
+is "$(rc ge-quantize -s stats --times all.json --times cheap.json --times cheap.json --metric ./two --drop 1 -o x.g float.g) $(awk '$2 == "float" { print $1, $8 }' out) $(sed -n 2p out | grep -c est)" \
 	"0 /classify/Gemm 1 0" "--times: the cheaper layer goes back"
-is "$(rc ge-quantize -s stats --times all.json,dear.json,dear.json --metric ./two --drop 1 -o x.g float.g) $(awk '$2 == "float" { print $1, $8 }' out)" \
+is "$(rc ge-quantize -s stats --times all.json --times dear.json --times dear.json --metric ./two --drop 1 -o x.g float.g) $(awk '$2 == "float" { print $1, $8 }' out)" \
 	"0 /features/features.1/features.1.1/BatchNormalization 1" "--times: and the other, if it is that one"
 for half in 1 2; do ge-quantize -q -s stats --alternate $half float.g | ge-dump | grep -oE 'i8\[.*@?.*' | wc -l >half$half; done
 is "$(cat half1 half2 | tr '\n' ' ')" "3 1 " "--alternate: layers with weights of either half"
 
 steps 5e-6 5e-6 >slow.json
-is "$(rc ge-quantize -s stats --times slow.json,dear.json,dear.json -o x.g float.g) $(awk '$2 == "float" { print $1, $8 }' out)" \
+is "$(rc ge-quantize -s stats --times slow.json --times dear.json --times dear.json -o x.g float.g) $(awk '$2 == "float" { print $1, $8 }' out)" \
 	"0 /features/features.1/features.1.1/BatchNormalization -3" "--times: what bytes make slower stays in float"
 
 # Additions and averages that bytes save nothing for: of squares, and of what is read as floats, too.
@@ -288,8 +288,8 @@ fails 65 "a metric that fails" ge-quantize -s stats --metric false -o x.g float.
 fails 65 "a metric that is no command" ge-quantize -s stats --metric /nosuch -o x.g float.g
 fails 65 "a metric that says nothing" ge-quantize -s stats --metric true -o x.g float.g
 sed 's/"node":"/"node":"other/g' all.json >other.json
-fails 65 "times of another model" ge-quantize -s stats --times other.json,other.json,other.json -o x.g float.g
-fails 65 "no times" ge-quantize -s stats --times all.json,stats,all.json -o x.g float.g
-fails 64 "two files of times" ge-quantize -s stats --times all.json,all.json -o x.g float.g
-fails 66 "times that are not there" ge-quantize -s stats --times all.json,all.json,missing.json -o x.g float.g
+fails 65 "times of another model" ge-quantize -s stats --times other.json --times other.json --times other.json -o x.g float.g
+fails 65 "no times" ge-quantize -s stats --times all.json --times stats --times all.json -o x.g float.g
+fails 64 "two files of times" ge-quantize -s stats --times all.json --times all.json -o x.g float.g
+fails 66 "times that are not there" ge-quantize -s stats --times all.json --times all.json --times missing.json -o x.g float.g
 done_testing

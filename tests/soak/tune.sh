@@ -3,7 +3,7 @@
 . "$top/tests/lib.sh"
 kills=${KILLS:-20}
 model=$top/examples/digits/digits.onnx
-[ -e m.g ] || ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
+[ -e m.g ] || hone passes -q --set batch=1 --until layout "$model" -o m.g
 records() { kb dump --kb "$1" 2>/dev/null | grep -c '^kind kernel'; }
 trials=${TRIALS:-32}
 

@@ -106,8 +106,7 @@ flip() {
 # ---- files ----
 
 good=$in/good.g
-ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout |
-	ge-plan -q -o "$good" || ok 1 "the good one"
+hone passes -q --set batch=1 "$model" -o "$good" || ok 1 "the good one"
 replaced GOOD "$good" <commands >new && mv new commands
 : >in/empty
 printf '<!DOCTYPE html>\n<html><body>404</body></html>\n' >in/html

@@ -33,7 +33,7 @@ try cost.c Spearman build/bench/cost -n 2 'softmax 384x128'
 try plan.c 'slack' build/bench/plan 1000
 try grads.c '^[^#].*	' build/bench/grads mobilenet_v2 1
 try products.c 'times f32' build/bench/products --budget 0.02 24x32x64
-ge-import -q examples/digits/digits.onnx | ge-shape -q | ge-fold | ge-simplify | ge-fuse | ge-layout | ge-dump - >"$out/laid.txt"
+hone passes -q --until layout examples/digits/digits.onnx | ge-dump - >"$out/laid.txt"
 try sized.c 'geomean' sh -c 'cd "$1" && "$2" laid.txt batch=1 batch=5' sh "$out" "$top/build/bench/sized"
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  input s: f32[4]\n  n = Add(s, x)\n  y = Neg(n)\n  output y = y\n  output n = n\n}\n' |
 	ge-load -o "$out/state.g" && hone build -q "$out/state.g" -o "$out/plain" && hone build -q "$out/state.g" --alias s=n -o "$out/kept"
@@ -45,8 +45,7 @@ echo "$task" >"$out/corpus.txt"
 try corpus.c 'the same text; geometric mean 1.0000' sh -c 'build/bench/corpus --write "$1" "$2" && build/bench/corpus "$1" "$1"' sh "$out/kernels" "$out/corpus.txt"
 try corpus.sh 'the same text; geometric mean 1.0000' bench/corpus.sh --every 500 .
 try same.sh 'the same: 1 models, 20 digests' bench/same.sh . . digits
-ge-import -q examples/digits/digits.onnx | ge-shape -q --set batch=1 | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse |
-	ge-layout -o "$out/digits.g"
+hone passes -q --set batch=1 --until layout examples/digits/digits.onnx -o "$out/digits.g"
 ge-plan -q "$out/digits.g" | ge-emit -q -o "$out/digits"
 cp "$out/digits.so" "$out/again.so" && cp "$out/digits.weights" "$out/again.weights"
 try whole.c again build/bench/whole --rounds 1 "$out/digits.so" "$out/again.so"

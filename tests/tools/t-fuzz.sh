@@ -10,7 +10,7 @@ for model in "$top"/tests/passes/simplify/*.txt; do
 done
 ge-import "$top/examples/digits/digits.onnx" -o stream/digits && ge-dump stream/digits >text/digits
 mkdir passes model # of all stages, for what goes from a graph to C; and from ONNX files
-ge-shape --set batch=1 stream/digits | ge-fold | ge-simplify | ge-fuse | ge-layout -o passes/laid-out && ge-plan -q passes/laid-out -o passes/planned
+hone passes -q --set batch=1 --until layout "$top/examples/digits/digits.onnx" -o passes/laid-out && ge-plan -q passes/laid-out -o passes/planned
 ge-shape stream/digits | ge-fold | ge-simplify | ge-gears --gears batch=1,4 -o passes/geared
 for stage in laid-out planned geared; do ge-dump passes/$stage >passes/$stage.txt; done
 cp text/[1-4] passes/

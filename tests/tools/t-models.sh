@@ -7,7 +7,7 @@ python=$(python_with onnxruntime)
 
 # The pass order of hone build; what ge-plan and ge-emit say goes to ./said.
 build() { # FILE STEM OPTIONS OPTIONS-OF-GE-PLAN
-	ge-import -q "$1" | ge-shape -q $3 | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-dedup | ge-prune | ge-integer | ge-fuse | ge-layout -o "$2.g" &&
+	hone passes -q $3 --until layout "$1" -o "$2.g" &&
 		ge-plan $4 "$2.g" -o "$2.planned" 2>said && ge-emit "$2.planned" -o "$2" 2>>said && [ -s "$2.so" ]
 }
 

@@ -51,6 +51,9 @@ for tool in ge-shape run-ref; do
 	twice $tool --shape x:1x2 --shape x:2x2 two.g -o out
 	twice $tool --const s=1,2 --const s=2,1 two.g -o out
 done
+twice run-ref --range x=0:1 --range x=0:2 two.g -o out
+twice run-dev --range x=0:1 --range x=0:2 -o y.npz none.so
+twice run-cmp --range x=0:1 --range x=0:2 two.g two.g
 twice run-cmp --set n=1,n=2 two.g two.g
 twice run-cmp --shape x:1x2 --shape x:2x2 two.g two.g
 twice run-dev --set n=1,n=2 -o y.npz none.so
@@ -61,4 +64,5 @@ twice ge-plan --alias s=t --alias s=t fused.g -o out
 twice hone build -q --set n=1,n=2 two.g -o never
 ge-export -q -o two.onnx two.g
 twice hone simplify -q --shape x:1x2 --shape=x:1x2 two.onnx never.onnx
+twice hone simplify -q --set n=2 --range x=0:1 --range x=0:2 two.onnx never.onnx
 done_testing

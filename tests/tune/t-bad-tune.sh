@@ -3,7 +3,7 @@
 . "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
 unset HONE_KB
-ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
+hone passes -q --set batch=1 --until layout "$model" -o m.g
 task=$(tune-op --tasks m.g | head -1)
 tune-op --quiet --runner fake --trials 2 --kb good m.g -o done.g
 kb --kb good dump >good.txt

@@ -3,7 +3,7 @@
 command -v python3 >/dev/null && python=python3 || python=
 HONE_KB=$PWD/kb
 export HONE_KB
-ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
+hone passes -q --set batch=1 --until layout "$top/examples/digits/digits.onnx" -o m.g
 check() { # WHAT COMMAND...
 	what=$1
 	shift
@@ -51,7 +51,7 @@ if [ "$python" ]; then
 else
 	skip "the page and the JSON as a program reads them" "no python3"
 fi
-ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=2 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o n.g
+hone passes -q --set batch=2 --until layout "$top/examples/digits/digits.onnx" -o n.g
 cat m.g n.g >both.g
 tune-op --quiet --runner fake --trials 3 --report both.html both.g -o never.g
 check "a stream of two models: one page with both" test "$(grep -c '<h1>' both.html) $(grep -c '^<tr><td>' both.html) $(grep -c '</html>' both.html)" = "2 12 1"

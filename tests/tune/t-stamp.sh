@@ -2,7 +2,7 @@
 . "$top/tests/lib.sh"
 HONE_KB=$PWD/kb
 export HONE_KB
-ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse | ge-layout -o plain.g
+hone passes -q --set batch=1 --until layout "$top/examples/digits/digits.onnx" -o plain.g
 tune-op --quiet --runner fake --trials 24 plain.g -o tuned.g
 ge-dump tuned.g >tuned.txt
 traces=$(grep -c 'trace="# trace 1 ' tuned.txt)

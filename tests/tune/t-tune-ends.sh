@@ -2,7 +2,7 @@
 . "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
 fake="--runner fake --trials 12"
-ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
+hone passes -q --set batch=1 --until layout "$model" -o m.g
 
 # Where the report goes.
 tune-op --quiet $fake --kb kb1 m.g -o want.g

@@ -4,7 +4,7 @@ model=$top/examples/digits/digits.onnx
 export HONE_KB=$PWD/kb
 fake="--quiet --runner fake --trials 12"
 
-ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
+hone passes -q --set batch=1 --until layout "$model" -o m.g
 
 # What is done with a model.
 tune-op $fake m.g -o tuned.g --why 2>why && [ -s tuned.g ]

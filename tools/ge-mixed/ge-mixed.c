@@ -69,7 +69,10 @@ static error_t option(int key, char *arg)
 	case OPT_DROP: opt.drop = true; return 0;
 	case OPT_ERROR: opt.error = option_number("--error", arg, DBL_MIN, INFINITY); return 0;
 	case 'i': vec_push(&opt.inputs.files, arg); return 0;
-	case OPT_RANGE: vec_push(&opt.inputs.ranges, arg); return 0;
+	case OPT_RANGE:
+		option_name_once("--range", arg, '=');
+		vec_push(&opt.inputs.ranges, arg);
+		return 0;
 	case OPT_TO: opt.to = arg; return 0;
 	case OPT_ALLOW: may_read(arg, MAY_ALLOW); return 0;
 	case OPT_DENY: may_read(arg, MAY_NOT); return 0;

@@ -35,7 +35,8 @@ enum {
 };
 static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .block = -1, .correct = true};
 static struct metric metric = {.drop = 0.5};
-static const char *statistics_path, *times;
+static const char *statistics_path, *times[3];
+static int ntimes;
 static VEC(char *) samples;
 static struct sample_options sampling;
 static int half; /* of the layers; 0: all */
@@ -61,7 +62,8 @@ static const struct argp_option options[] = {
 	{"drop", OPT_DROP, "D", 0, "how much less than that of the float model it may be; 0.5"},
 	{"seconds", OPT_SECONDS, "S", 0, "end the search for that after S seconds, with the best so far"},
 	{"alternate", OPT_ALTERNATE, "1|2", 0, "quantise every other layer only, from the first or the second on: to be timed"},
-	{"times", OPT_TIMES, "ALL,FIRST,SECOND", 0, "what run-dev measured of the model with all layers quantised, and of those two"},
+	{"times", OPT_TIMES, "FILE", 0,
+	 "three of them: what run-dev measured of the model with all layers quantised, with the first half, with the second"},
 	{0},
 };
 
@@ -122,7 +124,11 @@ static error_t option(int key, char *arg)
 	case OPT_SAMPLES: vec_push(&samples, arg); return 0;
 	case OPT_RANGE: samples_take_range(&sampling, arg); return 0;
 	case OPT_WHOLE: sampling.whole = true; return 0;
-	case OPT_TIMES: times = arg; return 0;
+	case OPT_TIMES:
+		if (ntimes == 3)
+			die(EX_BADUSE, "--times %s: give three, of all layers and of each half", arg);
+		times[ntimes++] = arg;
+		return 0;
 	case OPT_DROP: metric.drop = option_number("--drop", arg, 0, 1e30); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -253,9 +259,9 @@ static void make_plan(struct plan *p, const char *path, struct statistics *s)
 }
 
 /* Layers that bytes do not make faster stay in float. */
-static void leave_slower(struct plan *p, const char *files, bool *on)
+static void leave_slower(struct plan *p, bool *on)
 {
-	times_read(p, files);
+	times_read(p, times);
 	for (size_t i = 0; i < p->layers.n; i++)
 		on[i] &= p->layers.a[i].microseconds >= 0;
 }
@@ -283,6 +289,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		die(EX_BADUSE, "-s FILE: statistics are needed; ge-calibrate makes them");
 	if (balanced)
 		return write_balanced(t, a);
+	if (ntimes && ntimes < 3)
+		die(EX_BADUSE, "--times %s: give three, of all layers and of each half", times[ntimes - 1]);
 	if (quantizing.block < 0)
 		quantizing.block = quantizing.weight_bits == 4 ? 32 : 0;
 	struct stream_writer *w = stream_create(a->out, false);
@@ -291,8 +299,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	for (size_t i = 0; i < p.layers.n; i++)
 		on[i] = !half || alternates(i, half);
 	module_free(plan_build(&p, on, p.layers.a));
-	if (times)
-		leave_slower(&p, times, on);
+	if (ntimes)
+		leave_slower(&p, on);
 	bool held = !metric.command || metric_hold(&metric, &p, on);
 	struct module *m = plan_build(&p, on, NULL);
 	struct output_errors *errors = compare_outputs(&p, m);

@@ -125,9 +125,9 @@ bool reader_gets(struct module *m, const struct node *n, const struct value_stat
 /* Which of two halves of the layers, 1 or 2, has number i. */
 static inline bool alternates(size_t i, int half) { return (int)(i % 2) + 1 == half; }
 
-/* times.c: ALL,FIRST,SECOND, files with what run-dev measured of libraries where all layers are on bytes, and those of one half.
+/* times.c: files with what run-dev measured of libraries where all layers are on bytes, those of the first half, those of the second.
  * Not such files: die(65). */
-void times_read(struct plan *p, const char *files);
+void times_read(struct plan *p, const char *const file[3]);
 
 /* report.c; e: of the outputs, NULL if no samples were given */
 struct output_errors;

@@ -95,19 +95,14 @@ static double seconds_of(const struct steps *s, struct module *m, const struct l
 	return sum;
 }
 
-void times_read(struct plan *p, const char *files)
+void times_read(struct plan *p, const char *const file[3])
 {
 	struct steps of[3] = {0};
 	struct module *m = plan_module(p);
-	char *names = arena_str(&p->arena, files), *end = names;
 	size_t found = 0;
 
-	for (int i = 0; i < 3; i++) {
-		char *name = strsep(&end, ",");
-		if (!name || !*name || (i == 2 && end))
-			die(EX_BADUSE, "--times %s: write ALL,FIRST,SECOND", files);
-		read_steps(&of[i], name, &p->arena);
-	}
+	for (int i = 0; i < 3; i++)
+		read_steps(&of[i], file[i], &p->arena);
 	for (size_t i = 0; i < p->layers.n; i++) {
 		struct layer *l = &p->layers.a[i];
 		double bytes = seconds_of(&of[0], m, l, &found), floats = seconds_of(&of[alternates(i, 1) ? 2 : 1], m, l, &found);

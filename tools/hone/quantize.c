@@ -14,7 +14,7 @@ struct quantizing {
 	struct words shapes;                /* --shape=..., of the first sample */
 	bool counted;                       /* there are statistics */
 	double samples, calibrated, chosen; /* seconds of the last two */
-	const char *times;                  /* --times=..., or NULL */
+	struct words times;                 /* --times=..., three; none where they were not measured */
 };
 
 static const char *statistics(struct hone *h) { return text(h, "%s/statistics", h->work); }
@@ -211,7 +211,8 @@ static void time_layers(struct hone *h, struct quantizing *q)
 		if (child_run(h, &c, NULL) || !time_library(h, q, graph, name)) /* choose_bytes says what is wrong */
 			return;
 	}
-	q->times = text(h, "--times=%s/half0.json,%s/half1.json,%s/half2.json", h->work, h->work, h->work);
+	for (int half = 0; half <= 2; half++)
+		words_add(&q->times, text(h, "--times=%s/half%d.json", h->work, half));
 }
 
 static void choose_bytes(struct hone *h, struct quantizing *q)
@@ -224,8 +225,8 @@ static void choose_bytes(struct hone *h, struct quantizing *q)
 	struct child c = quantizer(h, q, "quantize", out);
 	c.out = text(h, "%s/table", h->work);
 	c.shows_progress = c.is_search = true;
-	if (q->times)
-		words_add(&c.argv, q->times);
+	for (size_t i = 0; i < q->times.n; i++)
+		words_add(&c.argv, q->times.a[i]);
 	if (!h->quiet) {
 		struct words paths = {0};
 		add_samples(h, &paths);

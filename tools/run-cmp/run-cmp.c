@@ -70,7 +70,10 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case 'i': vec_push(&spec.files, arg); return 0;
 	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); return 0;
-	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
+	case OPT_RANGE:
+		option_name_once("--range", arg, '=');
+		vec_push(&spec.ranges, arg);
+		return 0;
 	case OPT_SET:
 		option_sizes_once("--set", arg);
 		for (char *save = NULL, *p = strtok_r(arg, ",", &save); p; p = strtok_r(NULL, ",", &save))

@@ -46,7 +46,10 @@ static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case 'i': vec_push(&spec.files, arg); return 0;
-	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
+	case OPT_RANGE:
+		option_name_once("--range", arg, '=');
+		vec_push(&spec.ranges, arg);
+		return 0;
 	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); break;
 	case OPT_BENCH: bench = true; break;
 	case OPT_FORCE: force = true; break;

@@ -32,21 +32,17 @@ static bool has_port(const char *addr)
 
 static bool is_here(const char *host) { return !strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "[::1]"); }
 
-static const char *word(const char *s)
-{
-	static struct arena a;
-	return shell_word(s, &a);
-}
-
 static void add_member(struct team *t, const char *host, const char *command)
 {
 	int name = (int)(has_port(host) ? strrchr(host, ':') - host : (long)strlen(host));
+	char *by_ssh = *command || is_here(host) ? NULL : xprintf("%.*s", name, host);
 	t->m = xrealloc(t->m, (size_t)(t->n + 1) * sizeof *t->m);
 	t->m[t->n++] = (struct member){
 		.addr = has_port(host) ? xstrdup(host) : xprintf("%s:0", host),
-		.command = *command        ? xstrdup(command)
-			   : is_here(host) ? NULL
-					   : xprintf("ssh %s hone", word(xprintf("%.*s", name, host))),
+		.command = *command ? xstrdup(command)
+			   : by_ssh ? xprintf("ssh %s hone", by_ssh)
+				    : NULL,
+		.host = by_ssh,
 		.fd = -1,
 		.err = -1,
 	};
@@ -90,7 +86,7 @@ static void read_members(struct team *t)
 	if (opt.mpi) {
 		add_member(t, "127.0.0.1", "");
 		free(t->m[0].command);
-		t->m[0].command = opt.hosts ? xprintf("mpirun -n %d --hostfile %s", n, word(opt.hosts)) : xprintf("mpirun -n %d", n);
+		t->m[0].command = xprintf("mpirun -n %d%s%s", n, opt.hosts ? " --hostfile " : "", opt.hosts ? opt.hosts : "");
 		t->ranks = n;
 		return;
 	}
@@ -104,6 +100,23 @@ static void read_members(struct team *t)
 
 /* Processes. */
 
+static void exec_mpirun(const char *self)
+{
+	const char *argv[12] = {"mpirun", "-n", xprintf("%d", opt.ranks ? opt.ranks : 2)};
+	int n = 3;
+
+	if (opt.hosts) {
+		argv[n++] = "--hostfile";
+		argv[n++] = opt.hosts;
+	}
+	argv[n++] = self;
+	argv[n++] = "rank";
+	argv[n++] = "--mpi";
+	argv[n++] = "--timeout";
+	argv[n++] = xprintf("%g", opt.timeout);
+	execvp(argv[0], (char **)argv);
+}
+
 static noreturn void exec_rank(const struct member *m)
 {
 	static char self[4096];
@@ -114,10 +127,11 @@ static noreturn void exec_rank(const struct member *m)
 	if (!m->command)
 		execl(self, "tune-grad", "rank", (char *)NULL);
 	else if (opt.mpi)
-		execl("/bin/sh", "sh", "-c", xprintf("exec %s %s rank --mpi --timeout %g", m->command, word(self), opt.timeout),
-		      (char *)NULL);
-	else
-		execl("/bin/sh", "sh", "-c", xprintf("exec %s tune-grad rank", m->command), (char *)NULL);
+		exec_mpirun(self);
+	else if (m->host)
+		execlp("ssh", "ssh", m->host, "hone", "tune-grad", "rank", (char *)NULL);
+	else /* a command as the user wrote it */
+		execl("/bin/sh", "sh", "-c", xprintf("exec %s \"$@\"", m->command), "sh", "tune-grad", "rank", (char *)NULL);
 	_exit(127);
 }
 

@@ -12,6 +12,7 @@
 struct member {
 	char *addr;    /* host:port of its ring socket */
 	char *command; /* what starts it, in front of tune-grad; NULL: here */
+	char *host;    /* where ssh starts it; NULL: the command is the user's, or mpirun */
 	pid_t pid;
 	int fd;     /* its standard input and output */
 	int err;    /* its standard error */
