@@ -232,6 +232,8 @@ build/tests/fuzz/model.o: | build/gen/onnx.pb-c.h
 build/check/unfit build/check/order build/check/gears: $(CHAINO)
 build/check/unfit build/check/unfit_sizes: LDFLAGS += -Wl,--wrap=bug_at
 build/fuzzed/passes build/fuzzed/model build/fuzzed/alias build/fuzzed/gears: $(CHAINO)
+build/fuzzed/lines: build/tools/ge-mixed/lists.o build/tools/ge-quantize/times.o
+build/fuzzed/grads: build/tools/tune-grad/team.o
 $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--wrap=bug_at
 
 install: all

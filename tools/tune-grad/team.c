@@ -48,8 +48,7 @@ static void add_member(struct team *t, const char *host, const char *command)
 	};
 }
 
-/* A rank a line: address[:port], then what starts a command there. */
-static void read_hosts(struct team *t, const char *path)
+void team_hosts(struct team *t, const char *path)
 {
 	struct mapped f;
 	mapped_open(&f, path);
@@ -91,7 +90,7 @@ static void read_members(struct team *t)
 		return;
 	}
 	if (opt.hosts)
-		read_hosts(t, opt.hosts);
+		team_hosts(t, opt.hosts);
 	else
 		for (int i = 0; i < n; i++)
 			add_member(t, "127.0.0.1", "");

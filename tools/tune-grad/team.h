@@ -27,6 +27,8 @@ struct team {
 	double work; /* with MPI: s that what they do together may take beyond the timeout; a ring sees itself that it is stuck */
 };
 
+/* Adds the ranks of a file, one a line: address[:port], then what starts a command there. Faults: die(65). */
+void team_hosts(struct team *t, const char *path);
 /* Starts the ranks that the options name and joins them to a ring. */
 void team_start(struct team *t);
 /* Says a line to every member. */
