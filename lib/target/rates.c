@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "target/rate.h"
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,6 +53,7 @@ double target_fma_rate(const struct target *t)
 /* ---- as text ---- */
 
 enum { GIGA = 1000000000 };
+static const double GIGA_MOST = 1e9; /* thousands of millions a second */
 
 static bool parse_rate(struct target *t, const char *s, size_t n)
 {
@@ -63,7 +63,7 @@ static bool parse_rate(struct target *t, const char *s, size_t n)
 	if (!colon)
 		return false;
 	double v = strtod(colon + 1, &end);
-	if (end != s + n || !(v > 0) || !isfinite(v))
+	if (end != s + n || !(v >= 1 / GIGA_MOST) || !(v <= GIGA_MOST)) /* beyond any machine: sums of times would overflow */
 		return false;
 	for (int i = 0; (name = rate_name(t, i)); i++)
 		if (strlen(name) == (size_t)(colon - s) && !strncmp(name, s, (size_t)(colon - s)))

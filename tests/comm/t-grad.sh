@@ -69,6 +69,15 @@ is "$(kb ls | awk 'NR > 1 { $1 = $3 = ""; print }' | tr -s ' ' | tr '\n' ';')" "
 tune-grad plan -q g.tsv -k 1 --network lab --model toy >/dev/null
 is "$(tune-grad compare g.tsv --network lab --model toy | awk '/^remembered/ { print $4 }')" 1 "the newest plan of a model"
 is "$(rc tune-grad compare one.tsv --network lab --model toy) $(cat err)" "65 tune-grad: gradients of toy on lab:1: tensor 3: there are 1; is the plan of another grads file?" "a remembered plan for other tensors"
+# Records that somebody else made: with numbers that no later one is above, and curves that are none.
+forged() { # NUMBER CURVE
+	printf 'record\nkind curve\nnetwork lab\nnumber %s\ntask all-reduce on lab\ncurve %s\n\n' "$1" "$2" | kb put 2>>err
+}
+for number in 18446744073709551615 99999999999999999999 -1 nan 1e300; do forged $number "$(printf '0\t0\n\t1e6\t1')"; done
+forged 900 "$(printf '0\tnan\n\t1e6\t-1e300')"
+is "$(rc tune-grad plan g.tsv --network lab) $(tr '\n' ' ' <out) $(grep -c 'passed over' err)" "0 0 1 3  1" "of forged curves none is taken, and a note says so"
+tune-grad plan -q g.tsv --alpha=5 --beta=0.001 --network lab >again.plan
+is "$(tune-grad plan -q g.tsv --network lab | cmp - again.plan && echo same)" same "a curve that is put later is the newest"
 is "$(rc tune-grad plan g.tsv -c c.tsv --model toy) $(wc -l <err)" "64 1" "a model without a network"
 
 # --verify: the command says its time; fewer lines are faster here.

@@ -1,6 +1,8 @@
 /* Curves and plans in the knowledge base, by the names the user gives the network and the model. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/msg.h"
 #include "common/textfile.h"
 #include "kb/kb.h"
 #include "tune-grad.h"
@@ -12,15 +14,26 @@ static const char *plan_task(struct arena *a)
 	return arena_printf(a, "gradients of %s on %s%s", opt.model, opt.network, opt.gather ? ", gathered" : "");
 }
 
-/* Records have no time in them: they are numbered, and the highest number is the newest. */
-static const struct kb_record *newest(const struct kb_list *l, unsigned long *number)
+/* Of at most 15 digits, so that there is always a higher one; 0: the record has none such, and was not put by this tool. */
+static unsigned long number_of(const struct kb_record *r)
+{
+	enum { DIGITS = 15 };
+	const char *s = kb_get_field(r, "number");
+	size_t n = s ? strspn(s, "0123456789") : 0;
+
+	return n && n <= DIGITS && !s[n] ? strtoul(s, NULL, 10) : 0;
+}
+
+/* Records have no time in them: they are numbered, and the highest number is the newest. Below is the number of the last that was found, or
+ * ULONG_MAX. */
+static const struct kb_record *newest(const struct kb_list *l, unsigned long below, unsigned long *number)
 {
 	const struct kb_record *found = NULL;
+
 	*number = 0;
 	for (size_t i = 0; i < l->n; i++) {
-		const char *s = kb_get_field(&l->a[i], "number");
-		unsigned long v = s ? strtoul(s, NULL, 10) : 0;
-		if (!found || v > *number)
+		unsigned long v = number_of(&l->a[i]);
+		if (v > *number && v < below)
 			found = &l->a[i], *number = v;
 	}
 	return found;
@@ -33,7 +46,7 @@ static void put(const char *kind, const char *task, const char *what, struct kb_
 	struct kb_list l = {0};
 	unsigned long number;
 	kb_find(k, kind, task, &l, a);
-	const struct kb_record *old = newest(&l, &number);
+	const struct kb_record *old = newest(&l, ULONG_MAX, &number);
 	const char *said = old ? kb_get_field(old, what) : NULL;
 	if (!said || strcmp(said, kb_get_field(r, what))) {
 		kb_set_field(r, "kind", kind, a);
@@ -58,26 +71,65 @@ void remember_curve(const struct curve *c)
 	arena_release(&a);
 }
 
-/* The newest record's field as text in memory; NULL: none. */
-static char *recall(const char *kind, const char *task, const char *what, struct arena *a)
+/* What a record's text becomes: a curve, or a plan for these gradients. */
+struct remembered {
+	struct curve *curve;
+	struct plan *plan;
+	const struct grads *g;
+};
+
+/* NULL, or why the text is none. */
+static const char *take(const struct remembered *r, const char *where, const char *text, struct arena *a)
+{
+	struct msg_trap trap;
+
+	if (setjmp(trap.at)) {
+		msg_trap = NULL;
+		if (r->curve)
+			*r->curve = (struct curve){0};
+		else
+			*r->plan = (struct plan){0};
+		return arena_str(a, trap.why);
+	}
+	msg_trap = &trap;
+	if (r->curve)
+		curve_parse(r->curve, where, text);
+	else
+		plan_parse(r->plan, where, text, r->g);
+	msg_trap = NULL;
+	return NULL;
+}
+
+/* The newest record of the task that can be read; others, for anybody's may be merged into a knowledge base, are passed over with a note.
+ * false: there is none. One or more, and none that can be read: die(65). */
+static bool recall(const char *kind, const char *task, const char *where, const struct remembered *to, struct arena *a)
 {
 	struct kb *k = kb_open(opt.kb, false);
 	struct kb_list l = {0};
-	unsigned long number;
+	unsigned long number = ULONG_MAX;
+	const char *fault = NULL, *why = NULL, *text;
+	bool found = false;
+
 	kb_find(k, kind, task, &l, a);
-	const struct kb_record *r = newest(&l, &number);
-	const char *text = r ? kb_get_field(r, what) : NULL;
+	for (const struct kb_record *r; !found && (r = newest(&l, number, &number));) {
+		why = (text = kb_get_field(r, kind)) ? take(to, where, text, a) : "a record without what it is of";
+		fault = fault ? fault : why;
+		found = !why;
+	}
 	kb_close(k);
-	return text ? arena_str(a, text) : NULL;
+	if (fault && !found)
+		die(EX_BADDATA, "%s", fault);
+	if (fault)
+		note("%s; that record is passed over", fault);
+	return found;
 }
 
 void recall_curve(struct curve *c)
 {
 	struct arena a = {0};
-	char *text = recall("curve", curve_task(&a), "curve", &a);
-	if (!text)
+	const char *where = arena_printf(&a, "the curve of network %s", opt.network);
+	if (!recall("curve", curve_task(&a), where, &(struct remembered){.curve = c}, &a))
 		die(EX_NOIN, "no curve is remembered of the network '%s'; give it once with -c FILE", opt.network);
-	curve_parse(c, arena_printf(&a, "the curve of network %s", opt.network), text);
 	arena_release(&a);
 }
 
@@ -120,9 +172,8 @@ bool recall_plan(struct plan *p, const struct grads *g)
 {
 	struct arena a = {0};
 	const char *task = plan_task(&a);
-	char *text = recall("plan", task, "plan", &a);
-	if (text)
-		plan_parse(p, task, text, g);
+	bool found = recall("plan", task, task, &(struct remembered){.plan = p, .g = g}, &a);
+
 	arena_release(&a);
-	return text != NULL;
+	return found;
 }
