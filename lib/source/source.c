@@ -69,7 +69,7 @@ static void put_includes(struct emission *e, FILE *f, const char *header)
 		"#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
 		"#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
 		e->functions.threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n" : "");
-	if (strpbrk(header, "\"\\\n")) /* a name that cannot stand in quotes */
+	if (strpbrk(header, "\"\\\n\r")) /* a name that cannot stand in quotes */
 		put_header(e, f);
 	else
 		fprintf(f, "#include \"%s\"\n", header);

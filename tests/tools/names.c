@@ -90,7 +90,7 @@ enum { NPIECES = sizeof pieces / sizeof *pieces };
 
 /* Those that were met in a place once; then random ones. */
 static const char *const known[] = {
-	"x;e touch pwned",   "$(touch pwned)\033[31m", "'; touch pwned; '", "-o", "a\ntouch pwned\nb", "%s%s%n", "01-import", "--",
+	"x;e touch pwned",   "$(touch pwned)\033[31m\r", "'; touch pwned; '", "-o", "a\ntouch pwned\nb", "%s%s%n", "01-import", "--",
 	"\\'$(touch pwned)",
 };
 enum { NKNOWN = sizeof known / sizeof *known };

@@ -119,12 +119,16 @@ for i in $(seq 500); do
 	sleep 0.01
 done
 emit=$(pgrep -P $pid)
-kill -KILL $pid $emit
+for i in $(seq 500); do
+	compilers=$(pgrep -P "$emit") && break
+	sleep 0.01
+done
+kill -KILL $pid $emit $compilers
 wait $pid 2>/dev/null
 left=$(ls -d places/hone.* killed/m.d/.hone.* killed/.ge-emit-* | wc -l)
 while pgrep -f "$PWD/killed|killed/.ge-emit" >/dev/null; do sleep 0.1; done # its compilers
 is "$left $(TMPDIR=$PWD/places rc hone build -q "$tiny" --set batch=1 -o killed/m) $(ls -A places) $(cd killed && echo * .[!.]* m.d/.[!.]*)" \
-	"3 0  m.a m.c m.d m.h m.so m.weights .[!.]* m.d/.[!.]*" "a killed build's folders go with the next"
+	"3 0  m.a m.c m.d m.h m.so m.weights .[!.]* m.d/.[!.]*" "what a killed build and its compilers leave goes with the next"
 # Two at once into one stem: of one alone.
 cp "$tiny" other.onnx
 for i in 1 2 3; do

@@ -219,6 +219,7 @@ void compile_model(struct emission *e, const char *dir, const char *stem, int jo
 	struct argv v = {0};
 
 	place = dir;
+	setenv("TMPDIR", dir, 1); /* a compiler that is killed leaves its files here, where the next build removes them */
 	compile_parts(e, dir, stem, jobs);
 	add_words(&v, target_compiler());
 	add_words(&v, "-shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o");
