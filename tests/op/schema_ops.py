@@ -127,10 +127,14 @@ def cases(wanted):
             continue
         given = {i.name: x for i, x in zip(g.input, c.data_sets[0][0])}
         arrays = [np.asarray(given[i]) if i in given else None for i in g.node[0].input]
-        if any(i and i not in given for i in g.node[0].input) or any(x is not None and (x.dtype.kind in "OUSc" or x.size > 3000) for x in arrays):
+        if any(i and i not in given for i in g.node[0].input) or any(x is not None and (x.dtype.kind in "OUSc" or x.size > 5000) for x in arrays):
             continue
         opset = [o.version for o in c.model.opset_import if o.domain == ""][0]
         found.setdefault(g.node[0].op_type, []).append(Node(g.node[0], arrays, opset))
+    x = np.array([[0, -1, 1.5, -2.5], [3, 100, -0.25, 7]], np.float32)  # onnx's own cases of these have extremes
+    for op, node, arrays in (("Cast", h.make_node("Cast", ["x"], ["y"], to=T.INT32), [x]), ("CastLike", h.make_node("CastLike", ["x", "like"], ["y"]), [x, np.zeros(2, np.int8)])):
+        if not wanted or op in wanted:
+            found[op] = [Node(node, arrays, 24)]
     return found
 
 
