@@ -1,7 +1,8 @@
 /* Strips: neighbouring steps that run image by image, so that the values between them stay in a cache. A chain of steps that each run
  * over a whole batch moves every value through the caches twice. In a strip the values are as small as one image, but the weights are
  * read again for each image. Both costs are counted, as bytes that the second and third level of cache do not hold, and the cheaper way
- * is taken. */
+ * is taken. No level is the values' alone: other data and other cores use it, so the more is touched in between, the larger the share
+ * that is lost. */
 #include <stdlib.h>
 #include "common/msg.h"
 #include "target/target.h"
@@ -109,26 +110,36 @@ static void collect(struct steps *s, const struct graph *g, const val_id *root)
 }
 
 /* Bytes that are touched from one touch of a value to the next, of so many images at a time. */
-static int64_t between(const struct steps *s, const struct touch *t, int64_t parts)
+static double between(const struct steps *s, const struct touch *t, int64_t parts)
 {
 	int64_t made = s->made_before.a[t->step] + s->made.a[t->step] - s->made_before.a[t->from] - s->made.a[t->from];
 	int64_t weights = s->weights_before.a[t->step] + s->weights.a[t->step] - s->weights_before.a[t->from] - s->weights.a[t->from];
 
-	return (t->bytes + made) / parts + weights;
+	return (double)((t->bytes + made) / parts + weights);
+}
+
+/* The share of a value that a cache of `level` bytes has lost once so many bytes were touched: none while half of the cache holds them, then
+ * more and more. */
+static double lost(double bytes, int64_t level)
+{
+	double half = (double)level / 2;
+
+	return bytes > half ? (bytes - half) / (bytes + half) : 0;
 }
 
 /* Bytes that the step's values do not move where it and the steps from `start` on are a strip. */
-static int64_t saved_by_step(const struct steps *s, uint32_t start, uint32_t step, int64_t level)
+static double saved_by_step(const struct steps *s, uint32_t start, uint32_t step, int64_t level)
 {
-	int64_t n = 0;
+	double n = 0;
 
 	for (size_t i = s->first.a[step]; i < s->first.a[step + 1]; i++) {
 		const struct touch *t = &s->touch.a[i];
+		double bytes = (double)t->bytes;
 		if (t->from < start)
 			continue;
-		n += t->bytes * ((between(s, t, 1) > level) - (between(s, t, s->images) > level));
+		n += bytes * (lost(between(s, t, 1), level) - lost(between(s, t, s->images), level));
 		if (t->last) /* it need not be written back: the next image takes its place */
-			n += t->bytes * ((t->bytes > level) - (t->bytes / s->images > level));
+			n += bytes * (lost(bytes, level) - lost(bytes / (double)s->images, level));
 	}
 	return n;
 }
@@ -138,23 +149,24 @@ static int64_t saved_by_step(const struct steps *s, uint32_t start, uint32_t ste
 static uint32_t *choose(const struct steps *s)
 {
 	uint32_t n = (uint32_t)s->node.n, *from = xcalloc(n + 1, sizeof *from);
-	int64_t *best = xcalloc(n + 1, sizeof *best);
+	double *best = xcalloc(n + 1, sizeof *best);
 
 	for (uint32_t k = 0; k <= n; k++)
 		from[k] = k;
 	for (uint32_t i = 0; i < n; i++) {
-		int64_t saved[LEVELS] = {0}, made = 0, weights = 0;
+		double saved[LEVELS] = {0}, made = 0, weights = 0;
 		if (i && best[i] <= best[i - 1]) {
 			best[i] = best[i - 1];
 			from[i] = i;
 		}
 		for (uint32_t k = i; k < n && s->apart[k] && k - i < STRIP_MAX; k++) {
-			int64_t gain = 0;
-			made += s->made.a[k];
-			weights += s->weights.a[k];
+			double gain = 0;
+			made += (double)s->made.a[k];
+			weights += (double)s->weights.a[k];
 			for (int l = 0; l < LEVELS; l++) {
 				saved[l] += saved_by_step(s, i, k, s->level[l]);
-				gain += saved[l] - (made / s->images + weights > s->level[l] ? (s->images - 1) * weights : 0);
+				gain += saved[l] -
+					(double)(s->images - 1) * weights * lost(made / (double)s->images + weights, s->level[l]);
 			}
 			if (gain > 0 && best[i] + gain > best[k + 1]) {
 				best[k + 1] = best[i] + gain;
