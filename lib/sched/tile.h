@@ -83,8 +83,8 @@ double panel_room(struct loop_prog *p);
 void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, double *moves);
 /* Rows of a tile that fit in the first-level cache together: rows a multiple of 4 KB apart share a set. */
 int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q);
-/* Do steps of the reduction read the operand in so many lines of one set that the first-level cache has lost each when the next tile of rows
- * wants it again? */
+/* Do steps of the reduction read the operand in so many lines of few sets that a cache, which would hold them side by side, has lost each
+ * when the next tile of rows wants it again? */
 bool steps_in_set(struct loop_prog *p, const struct tile *q, ex_id read);
 /* Vectors that the compiler keeps in registers from tile to tile: with one panel and a fully unrolled reduction every tile reads the same
  * ones (the weights of a depthwise window). */

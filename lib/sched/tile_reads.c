@@ -135,13 +135,37 @@ void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, dou
 
 enum { SET_BYTES = 4096 }; /* elements so far apart share a set of the first-level cache */
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 bool steps_in_set(struct loop_prog *p, const struct tile *q, ex_id read)
 {
-	const struct axis *k = &lstage(p, q->anchor)->axis[lstage(p, q->anchor)->nspatial];
-	int64_t step, bytes = (int64_t)dtype_size(lex(p, read)->dtype);
+	enum { WAYS = 8, LINE_BYTES = 64 };
+	const struct stage *s = lstage(p, q->anchor);
+	const struct axis *k = &s->axis[s->nspatial];
+	struct target m = sched_machine(p);
+	int64_t level[] = {m.l1, m.l2}, step, bytes = (int64_t)dtype_size(lex(p, read)->dtype);
 
-	return lstage(p, q->anchor)->naxes > lstage(p, q->anchor)->nspatial && read_step(p, read, k->var, &step) && step &&
-	       step * bytes % SET_BYTES == 0 && k->extent > sched_machine(p).l1 / SET_BYTES;
+	if (s->naxes == s->nspatial || !read_step(p, read, k->var, &step) || !step)
+		return false;
+	step = llabs(step) * bytes;
+	if (step % SET_BYTES == 0 && k->extent > m.l1 / SET_BYTES)
+		return true;
+	if (q->row_steps <= 2 * q->rows || s->naxes > s->nspatial + 1 || step < LINE_BYTES || is_constant(p, read))
+		return false;
+	for (int i = 0; i < 2; i++) { /* a cache that would hold the panel, were its lines side by side */
+		int64_t way = level[i] / WAYS, lines = way / common_divisor(way, step) * WAYS;
+		if (panel_bytes(p, q, q->vectors, sched_lanes(p)) <= (double)level[i] && k->extent > lines)
+			return true;
+	}
+	return false;
 }
 
 int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
