@@ -244,6 +244,8 @@ enum { CANONICAL_OPSET = 28 };
  * Foreign: the operator `optype` of another domain, whole as the file has it; its own attributes are called attr:NAME; operands and results that are not
  * given leave gaps in the positions `operands` and `results`. graph(x...) is what it computes, in operators that are here.
  * ZipMap: that of ai.onnx.ml.
+ * Find: for each element of the first operand the position of its equal in the second, which is in ascending order, each element once; the number
+ * of elements where there is none. NaN equals NaN, and is last.
  * Coupling: probabilities [N, classes] of those [N, classes * (classes - 1) / 2] that the first of a pair i < j is right if one of both is. */
 #define HONE_OPS(X) \
 	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I trace:s workspace:I") \
@@ -252,6 +254,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(MapIndex, 1, -1, 1, 1, PURE, "axes:I counts:I !gears:t names:S of:I open:i=0 up:i=0") \
 	X(Layout, 1, 1, 1, 1, PURE | MOVE, "layout:s") \
 	X(Demand, 2, 2, 1, 1, PURE, "!why:s") \
+	X(Find, 2, 2, 1, 1, PURE, "") \
 	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \
 	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \
 	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM !targets:i") \

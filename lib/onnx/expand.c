@@ -1,5 +1,8 @@
 /* Hone's own operators in ONNX's words. */
 #include "onnx/export.h"
+#include "op/op.h"
+
+enum { ML_TENSORS = 4 }; /* the version of ai.onnx.ml with a LabelEncoder of tensors */
 
 static void call(struct exporter *x, struct node_list *to, node_id id)
 {
@@ -183,9 +186,33 @@ static void zip_map(struct exporter *x, struct node_list *to, node_id id)
 		export_add_attr(x, p, proto_attr(x, &n->attr[i]));
 }
 
+/* LabelEncoder of ai.onnx.ml, whose values are positions. */
+static void find(struct exporter *x, struct node_list *to, node_id id)
+{
+	const struct node *n = node(x->m, id);
+	sym in = export_name(x, n->in[0]), out = export_define(x, n->out[0]);
+	struct tensor *keys = val(x->m, n->in[1])->tensor;
+	int64_t count;
+
+	if (!out)
+		return;
+	if (val(x->m, n->in[1])->kind != VAL_CONST)
+		die(EX_NOTAVAIL, "Find, whose list is not constant, has no words of ONNX");
+	count = tensor_count(keys);
+	struct tensor *place = tensor_new(&x->arena, DT_I64, 1, &count), *none = tensor_new(&x->arena, DT_I64, 1, &(int64_t){1});
+	for (int64_t i = 0; i < count; i++)
+		((int64_t *)place->data)[i] = i;
+	*(int64_t *)none->data = count;
+	Onnx__NodeProto *p = export_node(x, to, "LabelEncoder", 1, &in, 1, &out);
+	export_domain(x, p, "ai.onnx.ml", ML_TENSORS);
+	export_add_attr(x, p, proto_attr(x, &(struct attr){.name = intern("keys_tensor"), .kind = ATTR_TENSOR, .u.tensor = keys}));
+	export_add_attr(x, p, proto_attr(x, &(struct attr){.name = intern("values_tensor"), .kind = ATTR_TENSOR, .u.tensor = place}));
+	export_add_attr(x, p, proto_attr(x, &(struct attr){.name = intern("default_tensor"), .kind = ATTR_TENSOR, .u.tensor = none}));
+}
+
 static void (*const own[OP_COUNT])(struct exporter *x, struct node_list *to, node_id id) = {
 	[OP_Fused] = call,    [OP_PartitionedCall] = call, [OP_Case] = branch,    [OP_MapIndex] = map_index,
-	[OP_Layout] = layout, [OP_Trees] = export_trees,   [OP_ZipMap] = zip_map,
+	[OP_Layout] = layout, [OP_Trees] = export_trees,   [OP_ZipMap] = zip_map, [OP_Find] = find,
 };
 
 bool export_own(struct exporter *x, struct node_list *to, node_id id)

@@ -1,6 +1,9 @@
 /* Operators of the domain ai.onnx.ml in ONNX's words: linear models, scalers, encoders. Where ONNX's text is silent, they do what
  * ONNX Runtime does. */
+#define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
+#include "native/native.h"
 #include "onnx/ml.h"
 #include "op/strings.h"
 
@@ -255,44 +258,77 @@ static val_id otherwise(struct contrib *x, enum dtype t)
 	return const_tensor(x->m, 0, c);
 }
 
-/* As one list. */
-static val_id flat(struct contrib *x, struct tensor *t)
+/* A list of keys by the order of their elements, and of equal ones by their place. */
+struct keys {
+	struct tensor *t;
+	struct text *word; /* of strings */
+};
+
+static int key_order(const struct keys *k, int64_t a, int64_t b)
 {
-	return const_new(x->m, 0, t->dtype, 1, (int64_t[]){tensor_count(t)}, tensor_data(x->m, t), t->nbytes);
+	if (k->word)
+		return text_compare(&k->word[a], &k->word[b]);
+	int64_t x = native_order((int)k->t->dtype, k->t->data, a), y = native_order((int)k->t->dtype, k->t->data, b);
+	return (x > y) - (x < y);
 }
 
-static bool has_nan(struct contrib *x, struct tensor *t)
+static int by_key(const void *x, const void *y, void *keys)
 {
-	if (!dtype_is_float(t->dtype))
-		return false;
-	tensor_data(x->m, t);
-	for (int64_t i = 0; i < tensor_count(t); i++)
-		if (tensor_get(t, i) != tensor_get(t, i))
-			return true;
-	return false;
+	int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+	int order = key_order(keys, a, b);
+
+	return order ? order : (a > b) - (a < b);
 }
 
-/* The value behind each key; of equal keys the last one holds: the list is searched from its end. */
+/* The places of the keys in ascending order; of equal ones the last, which holds. Returns how many. */
+static int64_t sort_keys(struct contrib *x, struct tensor *keys, int64_t *place)
+{
+	struct keys k = {keys, keys->dtype == DT_STR ? texts_of(&x->m->arena, keys) : NULL};
+	int64_t n = tensor_count(keys), count = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		place[i] = i;
+	qsort_r(place, (size_t)n, sizeof *place, by_key, &k);
+	for (int64_t i = 0; i < n; i++)
+		if (i + 1 == n || key_order(&k, place[i], place[i + 1]))
+			place[count++] = place[i];
+	return count;
+}
+
+/* The elements at these places, as a list. */
+static val_id at_places(struct contrib *x, struct tensor *t, int64_t n, const int64_t *place)
+{
+	struct arena *a = &x->m->arena;
+	size_t size = dtype_size(t->dtype);
+	const char *from = tensor_data(x->m, t);
+
+	if (t->dtype == DT_STR) {
+		struct text *all = texts_of(a, t), *some = ARENA_ARRAY(a, struct text, n + 1);
+		for (int64_t i = 0; i < n; i++)
+			some[i] = all[place[i]];
+		return const_tensor(x->m, 0, texts_tensor(a, 1, &n, some));
+	}
+	struct tensor *some = tensor_new(a, t->dtype, 1, &n);
+	for (int64_t i = 0; i < n; i++)
+		memcpy((char *)some->data + (size_t)i * size, from + (size_t)place[i] * size, size);
+	return const_tensor(x->m, 0, some);
+}
+
+/* The value after each key; of equal keys the last one holds. */
 static bool put_mapped(struct contrib *x, struct tensor *keys, struct tensor *values)
 {
-	val_id v = operand(x, 0), is, at, any, k;
+	val_id v = operand(x, 0), all, at;
+	int64_t n = tensor_count(keys), *place = ARENA_ARRAY(&x->m->arena, int64_t, n + 1);
 
-	if (tensor_count(keys) != tensor_count(values) || !tensor_count(keys))
-		import_die(x->c, "%lld keys for %lld values", (long long)tensor_count(keys), (long long)tensor_count(values));
-	k = flat(x, keys);
-	is = matches(x, v, k);
-	if (has_nan(x, keys))
-		is = bin(x, OP_Or, is, bin(x, OP_And, bin(x, OP_Unsqueeze, un(x, OP_IsNaN, v), ml_axis(x, -1)), un(x, OP_IsNaN, k)));
-	is = contrib_cast(x, is, DT_I32);
-	any = bin(x, OP_ReduceMax, is, ml_axis(x, -1));
-	attr_set_int(x->m, made(x, any), "keepdims", 0);
-	at = un(x, OP_ArgMax, is);
-	attr_set_int(x->m, made(x, at), "axis", -1);
-	attr_set_int(x->m, made(x, at), "keepdims", 0);
-	attr_set_int(x->m, made(x, at), "select_last_index", 1);
-	return done(x,
-		    make(x, OP_Where, 3,
-			 (val_id[]){contrib_cast(x, any, DT_BOOL), bin(x, OP_Gather, flat(x, values), at), otherwise(x, values->dtype)}));
+	if (n != tensor_count(values) || !n)
+		import_die(x->c, "%lld keys for %lld values", (long long)n, (long long)tensor_count(values));
+	tensor_data(x->m, keys);
+	n = sort_keys(x, keys, place);
+	at = bin(x, OP_Find, v, like(x, at_places(x, keys, n, place), v));
+	all = bin(x, OP_Concat, at_places(x, values, n, place),
+		  bin(x, OP_Reshape, otherwise(x, values->dtype), contrib_ints(x, 1, &(int64_t){1})));
+	attr_set_int(x->m, made(x, all), "axis", 0);
+	return done(x, bin(x, OP_Gather, all, at));
 }
 
 /* Strings and their numbers, whichever the operand is: words are named by one attribute, numbers by another, or count from 0. */

@@ -213,6 +213,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Fused] = {"", "offsets-1..140737488355328 workspace#2:0..140737488355328"},
 	[OP_MapIndex] = {"Y ...", ""},
 	[OP_Demand] = {"Z B", ""},
+	[OP_Find] = {"A A=0[?]", ""},
 	[OP_Coupling] = {"F[?,?]", "classes2..10000"},
 	[OP_Trees] = {"F[?,?] W[?,?] W[?] W[?] F[?] W[?]", "aggregate{SUM,AVERAGE,MIN,MAX} targets1..2147483647"},
 };

@@ -1,4 +1,4 @@
-/* Trees, Coupling, Demand, Unique, in plain C of their own. */
+/* Trees, Coupling, Demand, Find, Unique, in plain C of their own. */
 #include <math.h>
 #include "op/native.h"
 #include "op/rules.h"
@@ -92,6 +92,12 @@ static const char *shape_demand(struct infer *I)
 	return NULL;
 }
 
+static const char *shape_find(struct infer *I)
+{
+	rule_out(I, 0, DT_I64, rule_rank(I, 0), I->in[0].dims);
+	return NULL;
+}
+
 /* First places and counts, one for each of the different ones; the one that each of all is. */
 static void put_unique(struct infer *I, dim different, dim *all)
 {
@@ -137,9 +143,6 @@ static const char *shape_unique(struct infer *I)
 }
 
 const struct op ops_trees[] = {
-	{OP_Coupling, shape_coupling, eval_native},
-	{OP_Demand, shape_demand, eval_native},
-	{OP_Trees, shape_trees, eval_native, flops_trees},
-	{OP_Unique, shape_unique, eval_native},
-	{0},
+	{OP_Coupling, shape_coupling, eval_native},        {OP_Demand, shape_demand, eval_native}, {OP_Find, shape_find, eval_native},
+	{OP_Trees, shape_trees, eval_native, flops_trees}, {OP_Unique, shape_unique, eval_native}, {0},
 };

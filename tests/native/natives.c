@@ -694,6 +694,27 @@ static void test_lstm(int64_t len, bool good)
 	call_free(c);
 }
 
+static void test_find(void)
+{
+	struct call *c = call_new(1);
+	memcpy(operand(c, NATIVE_F32, DIMS(2, 3)), (float[]){NAN, -0.0f, 7, -INFINITY, 2.5f, 3}, 6 * sizeof(float));
+	memcpy(operand(c, NATIVE_F32, DIMS(4)), (float[]){-INFINITY, 0, 2.5f, NAN}, 4 * sizeof(float));
+	const char *why = run(c, "Find");
+	ok(!why && !memcmp(c->n.out[0].data, (int64_t[]){3, 1, 4, 0, 2, 4}, 6 * sizeof(int64_t)), "Find: numbers, and what is none");
+	call_free(c);
+	c = call_new(1);
+	memcpy(operand(c, NATIVE_U64, DIMS(3)), (uint64_t[]){UINT64_MAX, 0, (UINT64_C(1) << 53) + 1}, 3 * sizeof(uint64_t));
+	memcpy(operand(c, NATIVE_U64, DIMS(3)), (uint64_t[]){1, UINT64_C(1) << 53, UINT64_MAX}, 3 * sizeof(uint64_t));
+	why = run(c, "Find");
+	ok(!why && !memcmp(c->n.out[0].data, (int64_t[]){2, 3, 3}, 3 * sizeof(int64_t)), "Find: integers beyond those of a double");
+	call_free(c);
+	c = call_new(1);
+	operand(c, NATIVE_I32, DIMS(2));
+	operand(c, NATIVE_I64, DIMS(0));
+	ok(run(c, "Find") != NULL, "Find: a list of another type is refused");
+	call_free(c);
+}
+
 int main(void)
 {
 	static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
@@ -725,6 +746,7 @@ int main(void)
 	test_suppression();
 	test_unpool();
 	test_labels();
+	test_find();
 	test_scatter(0);
 	test_scatter(1);
 	test_random();

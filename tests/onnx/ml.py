@@ -135,6 +135,10 @@ def encoders():
     x = ints(0, 3, 9)
     one("LabelEncoder, a key twice", "LabelEncoder", [x], keys_int64s=[1, 2, 1], values_int64s=[10, 20, 30], want={"y": np.array([-1, 30, 20])[x]})
     one("LabelEncoder int64 to int64", "LabelEncoder", [ints(0, 6, 9)], keys_int64s=[5, 0, 2], values_int64s=[1, 2, 3])
+    keys = rng.permutation(20000)[:5000] - 10000
+    keys[:2] = 2**62 + 1, -2**62
+    one("LabelEncoder of many keys", "LabelEncoder", [np.concatenate([rng.choice(keys, 300), ints(-10000, 10000, 300), [2**62, 2**62 + 1]])],
+        keys_int64s=keys.tolist(), values_int64s=rng.integers(-2**62, 2**62, 5000).tolist(), native=True)
     one("LabelEncoder of tensors", "LabelEncoder", [ints(0, 6, 9)], version=4, keys_tensor=numpy_helper.from_array(np.array([5, 0, 2])),
         values_tensor=numpy_helper.from_array(np.array([0.25, 0.5, 0.75])), default_tensor=numpy_helper.from_array(np.array([9.0])))
 
