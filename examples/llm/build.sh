@@ -9,6 +9,6 @@ model=$1 longest=${2:-512} chunk=${3:-32}
 alias=$(ge-import -q "$model" | ge-dump | sed -n 's/^ *input past_key_values\.\([0-9]*\)\.\(key\|value\):.*/--alias past_key_values.\1.\2=present.\1.\2/p')
 [ -n "$alias" ] || { echo "build.sh: $model: no inputs past_key_values.I.key" >&2; exit 65; }
 # shellcheck disable=SC2086
-hone build -q "$model" -o llm --gears sequence_length=1,"$chunk" $alias \
+hone build -q "$model" -o llm --last logits --gears sequence_length=1,"$chunk" $alias \
 	--set batch_size=1,past_sequence_length="$longest",total_sequence_length="$longest"
 ${CC:-cc} -O2 -I. -o generate "$here/generate.c" llm.a -lm -lpthread

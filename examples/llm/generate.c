@@ -59,7 +59,7 @@ static void open_session(struct session *s)
 		err(1, NULL);
 }
 
-/* Runs n tokens. The logits that follow the last of them. */
+/* Runs n tokens. The logits behind the last of them: the model is built with --last logits, or has those of all. */
 static const float *run(struct session *s, const int64_t *id, long n)
 {
 	int64_t ids[] = {1, n}, mask[] = {1, s->longest};
@@ -72,7 +72,7 @@ static const float *run(struct session *s, const int64_t *id, long n)
 	s->in[s->mask] = (struct hone_value){INT64, 2, mask, s->seen};
 	if (llm_run_values(s->model, s->in, s->out))
 		errx(1, "%s", llm_error());
-	return (const float *)s->out[s->logits].data + (n - 1) * s->vocab;
+	return (const float *)s->out[s->logits].data + (s->out[s->logits].shape[1] - 1) * s->vocab;
 }
 
 /* ---- the next token ---- */

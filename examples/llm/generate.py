@@ -39,8 +39,8 @@ def run(ids):
     if lib.llm_run_values(model, given, results):
         sys.exit(lib.llm_error().decode())
     y = results[outputs["logits"]]
-    vocab = y.shape[2]
-    return array("f", cast(y.data, POINTER(c_float))[(len(ids) - 1) * vocab:len(ids) * vocab])
+    rows, vocab = y.shape[1], y.shape[2]
+    return array("f", cast(y.data, POINTER(c_float))[(rows - 1) * vocab:rows * vocab])
 
 
 tokenizer = Tokenizer.from_file(sys.argv[1])

@@ -25,7 +25,7 @@ static const char *out_dir;
 /* ---- orders ---- */
 
 /* Passes of the graph of operators; of groups; of groups whose layouts are decided; of the graph with a plan. */
-static const char *const before[] = {"shape", "fold", "simplify", "deadedge", "cse", "dedup", "prune", "integer", NULL};
+static const char *const before[] = {"shape", "fold", "simplify", "deadedge", "cse", "dedup", "prune", "narrow", "integer", NULL};
 static const char *const grouped[] = {"shape", "cse", "dedup", "prune", NULL};
 static const char *const planned[] = {"prune", "dedup", NULL};
 

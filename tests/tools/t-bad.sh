@@ -74,6 +74,7 @@ stream ge-deadedge FILE -o out.g
 stream ge-integer FILE -o out.g
 stream ge-cse FILE -o out.g
 stream ge-prune FILE
+stream ge-narrow FILE
 stream ge-fuse FILE -o out.g
 stream ge-layout FILE
 stream ge-plan -q FILE -o out.g
@@ -311,6 +312,7 @@ ge-deadedge $good
 ge-integer $good
 ge-cse $good
 ge-prune $good
+ge-narrow $good
 ge-fuse $good
 ge-layout $good
 ge-plan -q $good
@@ -343,7 +345,7 @@ if [ -c /dev/full ]; then
 	done <writers
 	result "standard output on a full disk: 74"
 	begin
-	for command in ge-dump ge-shape ge-simplify ge-fold ge-deadedge ge-cse ge-dedup ge-prune ge-integer ge-fuse ge-layout ge-plan ge-export ge-pack; do
+	for command in ge-dump ge-shape ge-simplify ge-fold ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout ge-plan ge-export ge-pack; do
 		try 74 /dev/full $command -q -o /dev/full "$good"
 	done
 	result "a full device"

@@ -7,7 +7,7 @@ locale=$(locale -a 2>/dev/null | grep -iv '^\(C\|POSIX\)$' | tail -1)
 # Every stage of the pipeline as a file, NN-TOOL.g.
 stages() { # FILE OPTIONS
 	last=$1 n=0
-	for tool in ge-import ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-integer ge-fuse ge-layout; do
+	for tool in ge-import ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout; do
 		n=$((n + 1))
 		[ $tool = ge-shape ] && options=$2 || options=
 		$tool -q $options "$last" -o $n-$tool.g || return
@@ -17,7 +17,7 @@ stages() { # FILE OPTIONS
 
 # What has no lowering (69) or no static shape (64) ends with ge-layout.
 emit() {
-	ge-plan -q 11-ge-layout.g -o 11-ge-plan.g 2>said && ge-emit --no-compile 11-ge-plan.g -o model 2>said
+	ge-plan -q 12-ge-layout.g -o 12-ge-plan.g 2>said && ge-emit --no-compile 12-ge-plan.g -o model 2>said
 	rc=$?
 	[ $rc -eq 0 ] || [ $rc -eq 64 ] || [ $rc -eq 69 ] || { cat said && return 1; }
 }
@@ -54,7 +54,7 @@ dumped() {
 
 try() { # NAME FILE OPTIONS
 	rm -rf try && mkdir try && cd try || exit
-	stages "$2" "$3" && emit && [ -s 11-ge-layout.g ]
+	stages "$2" "$3" && emit && [ -s 12-ge-layout.g ]
 	made=$?
 	[ $made -eq 0 ] && same_again "$2" "$3"
 	repeated=$?

@@ -18,6 +18,7 @@ static bool ends_in(const char *s, const char *end)
 static bool ALWAYS(const struct hone *h) { return true; }
 static bool FROM_ONNX(const struct hone *h) { return !ends_in(h->model, ".g"); }
 static bool FOR_FILE(const struct hone *h) { return h->verb->id == V_SIMPLIFY; }
+static bool FOR_RUNS(const struct hone *h) { return h->verb->id == V_BUILD || h->verb->id == V_TUNE || h->verb->id == V_PASSES; }
 static bool GEARS(const struct hone *h)
 {
 	return given_is(h, "gears") || given_is(h, "histogram") || given_is(h, "k") || given_is(h, "times");
@@ -162,6 +163,15 @@ static enum stage_id repeat_from(enum stage_id s, enum stage_id first)
 	return s;
 }
 
+static void narrow_run(struct hone *h)
+{
+	const char *before = h->digest;
+
+	chain_stage(h, STAGE_narrow, "", NULL);
+	if (!same_digest(before, h->digest))
+		chain_run(h, STAGE_fold, STAGE_prune, CLEAN, "");
+}
+
 static void gears_run(struct hone *h)
 {
 	struct words w = {0};
@@ -177,7 +187,9 @@ void chain_run(struct hone *h, enum stage_id first, enum stage_id last, unsigned
 		const char *before = h->digest;
 		if ((part && !(stages[s].parts & part)) || !stages[s].is_in(h))
 			continue;
-		if (s == STAGE_gears)
+		if (s == STAGE_narrow)
+			narrow_run(h);
+		else if (s == STAGE_gears)
 			gears_run(h);
 		else if (s == STAGE_mixed)
 			mixed_run(h);

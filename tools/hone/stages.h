@@ -16,6 +16,7 @@ STAGE(fewest,   ge_simplify, FOR_FILE,  CLEAN,                 "--fewest")
 STAGE(cse,      ge_cse,      ALWAYS,    CLEAN,                 "")
 STAGE(dedup,    ge_dedup,    ALWAYS,    CLEAN,                 "")
 STAGE(prune,    ge_prune,    ALWAYS,    CLEAN | CASTS,         "")
+STAGE(narrow,   ge_narrow,   FOR_RUNS,  0,                     "") /* if it changed something, CLEAN again */
 STAGE(gears,    ge_gears,    GEARS,     0,                     "") /* then CLEAN again: its sizes make things constant */
 STAGE(mixed,    ge_mixed,    MIXED,     0,                     "") /* of CASTS and KERNELS of both forms; then CASTS again */
 STAGE(integer,  ge_integer,  ALWAYS,    KERNELS,               "")
