@@ -86,4 +86,28 @@ drawn = [run(f"./generate -n 20 -t 0.9 -k 20 -p 0.9 -s {seed} {words}").stdout f
 ok("drawn tokens: the same of the same seed, others of another", "" if drawn[0] == drawn[1] != drawn[2] and len(drawn[0].split()) == 20 else repr(drawn))
 p = run(f"./generate -n 90 {words}")
 ok("a full cache is said", "" if p.returncode == 1 and "holds 96 tokens" in p.stderr else p.stderr)
+
+# Four sentences side by side, each as long as it is: the mask says so.
+starts, steps = rng.integers(0, 4, 4), 8
+ids = rng.integers(0, 256, (4, steps + 4))
+feed = {"input_ids": np.zeros((steps, 4, 1), np.int64), "attention_mask": np.zeros((steps, 4, 32), np.int64)}
+for t in range(steps):
+    for b in range(4):
+        feed["input_ids"][t, b] = ids[b, t]
+        feed["attention_mask"][t, b, : max(t + 1 - starts[b], 1)] = 1  # it begins again until its start
+np.savez("steps.npz", **feed)
+keep = " ".join(f"--alias past_key_values.{i}.{k}=present.{i}.{k}" for i in range(2) for k in ("key", "value"))
+p = run(f"hone build -q m.onnx -o four {keep} --set batch_size=4,sequence_length=1,past_sequence_length=32,total_sequence_length=32 && "
+        f"run-dev -q four.so --steps {steps} -i steps.npz -o four.npz")
+why = p.stderr[-300:] if p.returncode else ""
+if not why:
+    got = np.load("four.npz")["logits"]
+    session = ort.InferenceSession("m.onnx", providers=["CPUExecutionProvider"])
+    for b in range(4):
+        n = steps - starts[b]
+        cache = {i.name: np.zeros((1, 2, 0, 16), np.float32) for i in session.get_inputs() if i.name.startswith("past")}
+        want = session.run(["logits"], {"input_ids": ids[b : b + 1, starts[b] : steps], "attention_mask": np.ones((1, n), np.int64), **cache})[0][0]
+        d = np.abs(got[starts[b] :, b, 0] - want).max()
+        why = why or ("" if d <= 1e-4 * np.abs(want).max() else f"sentence {b}: {d:.2g} apart")
+ok("four sentences of lengths of their own: the numbers of each alone", why)
 print(f"1..{results}")
