@@ -221,6 +221,9 @@ struct loop_prog {
 
 struct loop_prog *prog_new(const struct target *t);
 void prog_free(struct loop_prog *p);
+/* p, which has no parameters and is legalized, without its stages, buffers and loops, and the memory that these take: what is known of it
+ * as a whole stays (threads, constants, workspace). */
+struct loop_prog *prog_bare(struct loop_prog *p);
 
 /* Making stages. Names are made unique ("add", "add2"). */
 buf_id buf_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s, int rank, const int64_t *shape);

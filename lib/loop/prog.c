@@ -34,9 +34,25 @@ void prog_free(struct loop_prog *p)
 	vec_free(&p->params);
 	vec_free(&p->rests);
 	prog_names_forget(p);
-	polys_free(p->P);
+	if (p->P)
+		polys_free(p->P);
 	arena_release(&p->arena);
 	free(p);
+}
+
+struct loop_prog *prog_bare(struct loop_prog *p)
+{
+	struct loop_prog *q = xcalloc(1, sizeof *q);
+
+	q->target = p->target;
+	q->algo = ALGO_USUAL;
+	q->threads = p->threads;
+	q->constants = p->constants;
+	q->built = q->legalized = true;
+	q->workspace = p->workspace;
+	q->private = p->private;
+	prog_free(p);
+	return q;
 }
 
 const char *scope_name(enum scope s)

@@ -240,7 +240,7 @@ static bool only_puts(const struct model *M, const struct section *s, val_id in,
 
 static bool may_fail(const struct model *M, const struct call *x)
 {
-	return !call_has_kernel(x) || node_varies(M->m, node(M->m, x->node)) || emit_checks_indices(M->kernels.a[x->kernel].prog);
+	return !call_has_kernel(x) || node_varies(M->m, node(M->m, x->node)) || M->kernels.a[x->kernel].checks;
 }
 
 bool state_at_risk(const struct model *M, const struct state *s)

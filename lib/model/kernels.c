@@ -10,6 +10,7 @@
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "op/native.h"
+#include "sched/analytic.h"
 #include "sched/schedule.h"
 
 static struct sized lower_call(struct model *M, node_id n, const struct target *t, struct sized_for sizes, const char *algo,
@@ -43,14 +44,14 @@ static const char *complete(struct loop_prog *p)
 
 /* Schedules s, the program of k, by k's trace, and legalizes; NULL, or why not. A trace that says nothing of threads gets the lines that
  * do. */
-static const char *schedule(struct kernel *k, struct sized *s)
+static const char *schedule(struct kernel *k, struct sized *s, struct arena *a)
 {
 	if (s->usual)
 		return sized_schedule(s, k->trace, NULL, NULL);
 	const char *why = loop_apply(k->prog, k->trace, false), *more;
 	if (!why && *(more = schedule_threads(k->prog))) {
 		size_t n = strlen(k->trace);
-		k->trace = arena_printf(&k->prog->arena, "%s%s%s", k->trace, n && k->trace[n - 1] != '\n' ? "\n" : "", more);
+		k->trace = arena_printf(a, "%s%s%s", k->trace, n && k->trace[n - 1] != '\n' ? "\n" : "", more);
 	}
 	return why ? why : complete(k->prog);
 }
@@ -141,7 +142,7 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 	const char *why;
 	if (k->given || trace) {
 		k->trace = k->given ? k->given : trace;
-		why = schedule(k, s);
+		why = schedule(k, s, &m->arena);
 	} else {
 		why = schedule_default(k, s, NULL, &m->arena);
 	}
@@ -157,7 +158,7 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 	warn("%s: the default trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
 	k->plain = arena_printf(&m->arena, "plain loops: %s", why);
 	k->trace = strcmp(k->prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k->prog->algo) : "";
-	if ((why = schedule(k, s)))
+	if ((why = schedule(k, s, &m->arena)))
 		why = arena_printf(&m->arena, "plain loops: %s", why);
 	return why;
 }
@@ -299,6 +300,12 @@ static const char *kernel_add(struct model *M, node_id n, const struct target *t
 	}
 	if (s->usual)
 		prog_free(s->usual);
+	k->checks = emit_checks_indices(k->prog);
+	if (M->sketch && M->threads <= 1 && !node_varies(M->m, node(M->m, n))) {
+		k->bare = true;
+		k->cycles = loop_cycles(k->prog);
+		k->prog = prog_bare(k->prog);
+	}
 	vec_push(&M->kernels, *k);
 	return NULL;
 }
@@ -386,7 +393,7 @@ static bool looks_at_indices(struct model *M, node_id n, const struct call *c)
 	struct module *m = M->m;
 	struct call native = {.node = n, .alone = native_node(m, n)};
 
-	return native.alone && node_varies(m, node(m, n)) && emit_checks_indices(M->kernels.a[c->kernel].prog) &&
+	return native.alone && node_varies(m, node(m, n)) && M->kernels.a[c->kernel].checks &&
 	       val(m, call_operand(M, &native, 0))->kind != VAL_CONST;
 }
 

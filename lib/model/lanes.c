@@ -38,7 +38,7 @@ static const char *why_alone(const struct model *M, uint32_t c)
 
 	if (!call_has_kernel(x))
 		return "it has no kernel";
-	if (emit_checks_indices(M->kernels.a[x->kernel].prog))
+	if (M->kernels.a[x->kernel].checks)
 		return "it may fail";
 	if (x->images > 1)
 		return "it runs image by image";

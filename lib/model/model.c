@@ -35,6 +35,7 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 
 	M->m = m;
 	M->threads = threads;
+	M->sketch = sketch;
 	M->lower = sketch ? lower_sketch : lower_group;
 	sections_find(M);
 	states_find(M);

@@ -14,6 +14,9 @@ struct kernel {
 	struct digest digest;   /* of the stages by the algorithm that the lowering thinks best, before any primitive */
 	const char *given;      /* the trace attribute, NULL: the default schedule */
 	const char *trace;      /* what was applied */
+	bool checks;            /* it refuses indices that are out of range */
+	bool bare;              /* of a plan for one thread, where all sizes are known: prog is bare (prog_bare) */
+	double cycles;          /* then: predicted */
 	const char *plain;      /* it is in plain loops, or has a part of the default schedule: which, and why; NULL: all of it applies */
 	struct sized_for sizes; /* that it is for */
 	VEC(poly) least;        /* of prog, in its parameters: for sizes that make one of these negative it is not made */
@@ -131,6 +134,7 @@ struct model {
 	bool natives;                 /* a run calls some (call_native) */
 	uint32_t ncontrol;
 	uint32_t nappend, nmaps; /* calls of these kinds */
+	bool sketch;             /* to plan, not to emit */
 	bool shaped;             /* there are values whose size is known only in a run */
 	bool listed;             /* there are sequences or optionals of numbers */
 	uint32_t *slot;          /* value -> the slot + 1 that it has in a run; 0: it has none */

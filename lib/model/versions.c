@@ -55,8 +55,11 @@ static bool pays(double fast, double slow) { return fast < 0.9 * slow; }
 /* Cycles of the call at usual sizes, but for parameter i, which is 1, if it is not -1. *usual: what it is, else. */
 static double cycles(struct model *M, const struct call *c, int i, int64_t *usual)
 {
-	struct loop_prog *p = M->kernels.a[c->kernel].prog;
+	const struct kernel *k = &M->kernels.a[c->kernel];
+	struct loop_prog *p = k->prog;
 
+	if (k->bare) /* another group, of these sizes, has the same */
+		return k->cycles;
 	sized_usual(M->m, c->node, p);
 	if (i >= 0) {
 		*usual = p->params.a[i].value;
@@ -145,7 +148,7 @@ void version_add(struct model *M, const struct target *t, const struct given_tra
 {
 	size_t had = M->kernels.n;
 	int rows = rows_param(M, c);
-	int64_t usual;
+	int64_t usual = 1;
 	struct call one;
 	const char *why;
 

@@ -332,7 +332,7 @@ void put_otherwise(struct emission *e, FILE *f, uint32_t c)
 		put_poly(f, P, y->is, NULL);
 		fprintf(f, " != 1)");
 	}
-	if (emit_checks_indices(e->M->kernels.a[x->kernel].prog))
+	if (e->M->kernels.a[x->kernel].checks)
 		put_empty(e, f, node(e->M->m, x->node));
 	fprintf(f, ")");
 }

@@ -210,7 +210,7 @@ static void put_call(struct emission *e, FILE *f, const struct section *s, uint3
 		put_kernel_call(e, f, c);
 	if (!call_has_kernel(x))
 		put_sizes_of_call(e, f, c);
-	if (call_has_kernel(x) && emit_checks_indices(e->M->kernels.a[x->kernel].prog))
+	if (call_has_kernel(x) && e->M->kernels.a[x->kernel].checks)
 		fprintf(f, "\tif (bad_index)\n\t\treturn index_outside(%" PRIu32 ");\n", c);
 	fprintf(f, "%s\tLAP%s(%" PRIu32 "); /* ", x->images > 1 ? "\t" : "", s == e->M->sections.a ? "" : "_IN", c);
 	put_comment(f, call_name(e, c));

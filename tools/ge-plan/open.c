@@ -79,11 +79,13 @@ static const char *name_of(const struct model *M, const struct call *c)
 /* Cycles of a kernel at usual sizes, as predicted. */
 static double cycles(struct model *M, const struct call *c)
 {
-	struct loop_prog *p = M->kernels.a[c->kernel].prog;
+	const struct kernel *k = &M->kernels.a[c->kernel];
 
+	if (k->bare)
+		return k->cycles;
 	if (c->nparam)
-		sized_usual(M->m, c->node, p);
-	return loop_cycles(p);
+		sized_usual(M->m, c->node, k->prog);
+	return loop_cycles(k->prog);
 }
 
 /* Kernels to which the default schedule does not apply, with their shares of what all kernels are predicted to take. */
