@@ -184,6 +184,23 @@ static int64_t tap_offset(const struct conv *c, const int64_t *o, const int64_t 
 	return off;
 }
 
+/* What a panel of pixels reads by one tap, of each channel. */
+static void pack_panel(const struct conv *c, const int64_t *off, double *to)
+{
+	bool row = off[0] >= 0;
+
+	for (int q = 1; q < GEMM_NR; q++)
+		row &= off[q] == off[0] + q;
+	for (int64_t ch = 0; ch < c->Cg; ch++, to += c->taps * GEMM_NR) {
+		const double *p = c->image + ch * c->plane;
+		if (row)
+			memcpy(to, p + off[0], GEMM_NR * sizeof *to);
+		else
+			for (int q = 0; q < GEMM_NR; q++)
+				to[q] = off[q] < 0 ? 0 : p[off[q]];
+	}
+}
+
 static void pack_pixels(void *arg, int64_t j0, int cols, double *b)
 {
 	const struct conv *c = arg;
@@ -202,13 +219,8 @@ static void pack_pixels(void *arg, int64_t j0, int cols, double *b)
 			for (int64_t k2 = 0; k2 < c->win.size[2]; k2++, tap++) {
 				for (int j = 0; j < cols; j++)
 					off[j] = tap_offset(c, o[j], (int64_t[]){k0, k1, k2});
-				for (int64_t ch = 0; ch < c->Cg; ch++) {
-					const double *p = c->image + ch * c->plane;
-					double *to = b + (ch * c->taps + tap) * GEMM_NR;
-					for (int j = 0; j < padded; j += GEMM_NR, to += K * GEMM_NR)
-						for (int q = 0; q < GEMM_NR; q++)
-							to[q] = off[j + q] < 0 ? 0 : p[off[j + q]];
-				}
+				for (int j = 0; j < padded; j += GEMM_NR)
+					pack_panel(c, off + j, b + j * K + tap * GEMM_NR);
 			}
 }
 
@@ -296,7 +308,8 @@ static const char *conv_run(struct eval *e, struct conv *c, enum dtype t)
 						.a = pack_weights,
 						.b = pack_pixels,
 						.store = store_pixels,
-						.arg = c});
+						.arg = c,
+						.exact = gemm_exact(c->x, c->w)});
 		}
 	return NULL;
 }

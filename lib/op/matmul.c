@@ -207,7 +207,14 @@ static void product(struct product *p, int64_t M, int64_t N)
 	if (dtype_is_int(p->y->dtype) && dtype_size(p->y->dtype) >= 4 && dtype_size(p->a.t->dtype) >= 4)
 		product_ints(p, M, N);
 	else
-		gemm_run(&(struct gemm){.M = M, .N = N, .K = p->K, .a = pack_a, .b = pack_b, .store = store, .arg = p});
+		gemm_run(&(struct gemm){.M = M,
+					.N = N,
+					.K = p->K,
+					.a = pack_a,
+					.b = pack_b,
+					.store = store,
+					.arg = p,
+					.exact = gemm_exact(p->a.t, p->b.t)});
 }
 
 /* ---- evaluators ---- */

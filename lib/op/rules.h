@@ -182,8 +182,11 @@ struct gemm {
 	void (*b)(void *arg, int64_t j0, int cols, double *b);
 	void (*store)(void *arg, int64_t i, int64_t j0, int cols, const double *c);
 	void *arg;
+	bool exact; /* a product of two elements has its digits in a double (gemm_exact) */
 };
 void gemm_run(const struct gemm *g);
+/* Are products of an element of x and one of y, less their zero points, exact in doubles? */
+bool gemm_exact(const struct tensor *x, const struct tensor *y);
 /* Operand i has one element, or one for each of n; or it is absent, or either is not known. */
 bool rule_one_for_each(struct infer *I, uint32_t i, dim n);
 #endif
