@@ -124,7 +124,7 @@ def compare(case, model, x, y, r, reference):
 def empty_calls(out, args):
     """Seconds, by name, that a call costs each where nothing is to do."""
     case = Case("empty | x:1 | y = Neg(x)")
-    why = build(case, out, [])
+    why = None if args.no_build and os.path.exists(case.stem(out) + ".so") else build(case, out, [])
     if why:
         raise SystemExit(why)
     *_, runs = bind(case.stem(out), case, args)

@@ -296,6 +296,47 @@ static stage_id place_of_extreme(struct lower *L, const struct along *r, int a, 
 	return s;
 }
 
+/* Does axis a hold few elements, which lie side by side? Then no vector fills along it, and comparing them one after the other is all. */
+static bool few_in_row(struct lower *L, int a)
+{
+	enum { FEW = 4 };
+
+	for (int i = a + 1; i < low_rank(L, 0); i++)
+		if (L->shape[0][i] != 1)
+			return false;
+	return L->shape[0][a] > 0 && L->shape[0][a] <= FEW && !lbuf(L->p, low_buf(L, 0))->layout.n;
+}
+
+/* The same place as place_of_extreme finds, by comparing each element with the best before it. */
+static void place_in_row(struct lower *L, const struct along *r, int a, enum combiner c, bool last)
+{
+	enum math_fn beats = c == COMB_MAX ? (last ? FN_GE : FN_GT) : last ? FN_LE : FN_LT;
+	stage_id s = low_result(L, 0, "place");
+	poly at[LOOP_RANK_MAX], x[LOOP_RANK_MAX];
+	ex_id best = 0, place = 0;
+
+	low_index(L, s, at);
+	for (int i = 0, k = 0; i < r->rank; i++)
+		x[i] = r->reduce[i] ? poly_const(L->p->P, 0) : at[r->keep ? i : k++];
+	for (int64_t i = 0; i < L->shape[0][a]; i++) {
+		x[a] = poly_const(L->p->P, i);
+		ex_id v = low_read(L, 0, x), here = ex_const_int(L->p, DT_I64, i);
+		if (!best) {
+			best = v;
+			place = here;
+			continue;
+		}
+		ex_id better = low_fn2(L, beats, v, best);
+		if (dtype_is_float(low_dtype(L, 0))) {
+			ex_id nan = low_fn2(L, FN_NE, v, v);
+			better = low_fn2(L, FN_OR, better, last ? nan : low_fn2(L, FN_AND, nan, low_fn2(L, FN_EQ, best, best)));
+		}
+		place = low_select(L, better, here, place);
+		best = low_select(L, better, v, best);
+	}
+	stage_body(L->p, s, COMB_NONE, place);
+}
+
 static const char *arg_extreme(struct lower *L, enum combiner c)
 {
 	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = attr_i(L->n, "keepdims") != 0};
@@ -305,6 +346,10 @@ static const char *arg_extreme(struct lower *L, enum combiner c)
 	if (!low_axis(attr_i(L->n, "axis"), r.rank, &a))
 		return "axis outside the rank";
 	r.reduce[a] = true;
+	if (few_in_row(L, a)) {
+		place_in_row(L, &r, a, c, attr_i(L->n, "select_last_index") != 0);
+		return NULL;
+	}
 	stage_id s = place_of_extreme(L, &r, a, c, attr_i(L->n, "select_last_index") != 0);
 	if (lbuf(L->p, lstage(L->p, s)->out)->dtype == DT_I64) {
 		low_result_is(L, 0, lstage(L->p, s)->out);
