@@ -26,6 +26,8 @@ const char *sched_levels(struct schedule *r, const char *stage, const char *loop
 	stage_id s = stage_find(p, stage);
 	int64_t factor[LEVELS_MAX], block = sum.terms < sum.chain ? sum.chain / sum.terms : 1, product = block;
 	bool open = s && length_varies(p, s);
+	if (open && block > 1)
+		product = block /= 2; /* what is left over behind whole blocks of the outermost level is one chain */
 	struct words split = {0};
 	int n = 0;
 
