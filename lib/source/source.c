@@ -91,7 +91,7 @@ static char *for_target(const struct emission *e, const char *text)
  * steps that is much code. */
 static void put_record(struct emission *e, FILE *f)
 {
-	enum { FEW = 64 }; /* steps whose copies of these functions a compiler does in about a second */
+	enum { FEW = 64 }; /* more steps have so many copies of these functions that the compiler works mainly on them */
 
 	fprintf(f, "#define RECORD __attribute__((unused%s)) static%s\n", e->M->calls.n <= FEW ? ", always_inline" : "",
 		e->M->calls.n <= FEW ? " inline" : "");
