@@ -258,7 +258,7 @@ for blocks in 20 100; do # enough for the first files, not for all
 	is "$? $(wc -l <limited.out) $(ls -A limited)" "74 1 " "files of $blocks blocks at most: 74, one line, nothing is left"
 	rm -rf limited
 done
-is "$(TMPDIR=/nowhere rc hone build "$model") $(cat err)" "74 hone: /nowhere: cannot be written; TMPDIR says where else intermediate files go" "no TMPDIR"
+is "$(TMPDIR=/nowhere rc hone build "$model") $(cat err)" "74 hone: /nowhere: cannot be written: No such file or directory; TMPDIR says where else intermediate files go" "no TMPDIR"
 { sleep 0.1; hone help; echo $? >code; } 2>err | :
 is "$(cat code) $(wc -c <err)" "141 0" "help that nobody reads: silence"
 

@@ -54,7 +54,7 @@ void work_make(struct hone *h)
 	char *prefix = realpath(temporary_folder(), NULL);
 
 	if (!prefix || !scratch_make(&work, text(h, "%s/hone.", prefix)))
-		die(EX_IO, "%s: cannot be written; TMPDIR says where else intermediate files go", temporary_folder());
+		die(EX_IO, "%s: cannot be written: %s; TMPDIR says where else intermediate files go", temporary_folder(), strerror(errno));
 	free(prefix);
 	h->work = h->folder = work.path;
 	die_hook(remove_all, h);
@@ -64,7 +64,7 @@ void work_make(struct hone *h)
 
 static const char *graphs_folder(struct hone *h) { return text(h, "%s.d", h->stem); }
 
-static noreturn void cannot(struct hone *h) { die(EX_IO, "%s: cannot be written", graphs_folder(h)); }
+static noreturn void cannot(struct hone *h) { die(EX_IO, "%s: cannot be written: %s", graphs_folder(h), strerror(errno)); }
 
 static void make_folders(struct hone *h, const char *file)
 {
@@ -73,7 +73,7 @@ static void make_folders(struct hone *h, const char *file)
 	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
 		*p = 0;
 		if (mkdir(path, 0777) && errno != EEXIST)
-			die(EX_IO, "%s: its directory cannot be made", h->stem);
+			die(EX_IO, "%s: its directory cannot be made: %s", h->stem, strerror(errno));
 		*p = '/';
 	}
 	free(path);
@@ -99,20 +99,25 @@ void stem_open(struct hone *h)
 	}
 }
 
-/* fd is closed. */
+/* fd is closed. false: errno says why not. */
 static bool copy_to(int fd, const char *from)
 {
 	struct mapped m;
 	bool good = true;
+	int error = 0;
 
 	mapped_open(&m, from);
 	for (size_t at = 0; at < m.n && good;) {
 		ssize_t n = write(fd, m.p + at, m.n - at);
 		good = n > 0 || (n < 0 && errno == EINTR);
+		error = errno;
 		at += n > 0 ? (size_t)n : 0;
 	}
 	mapped_close(&m);
-	return !close(fd) && good;
+	if (!close(fd) && good)
+		return true;
+	errno = good ? errno : error;
+	return false;
 }
 
 static bool copy_file(const char *from, const char *to)
@@ -198,10 +203,10 @@ void place_publish(struct hone *h, const char *file, const char *path)
 
 	umask(mask);
 	if (fd < 0)
-		die(EX_IO, "%s: cannot be written", path);
+		die(EX_IO, "%s: cannot be written: %s", path, strerror(errno));
 	publishing = part;
 	fchmod(fd, 0666 & ~mask);
 	if (!copy_to(fd, file) || rename(part, path))
-		die(EX_IO, "%s: cannot be written", path);
+		die(EX_IO, "%s: cannot be written: %s", path, strerror(errno));
 	publishing = NULL;
 }
