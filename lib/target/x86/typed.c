@@ -32,10 +32,12 @@
 	";\n" \
 	"\treturn (vi)__builtin_shufflevector(x, z, 0, 8, 1, 9, 2, 10, 3, 11)" end ";\n"
 
-#define LOAD_MASK(of, bytes, load, type) \
+/* AVX2 has no masks for small elements: all lanes at once where the mask has all, which most of a loop's iterations do; else lane by lane. */
+#define IF_ALL(what) "#if VL == 8 && defined __AVX2__\n\tif (__builtin_ia32_movmskps256((vf)m) == 255)\n\t\treturn " what ";\n#endif\n"
+#define LOAD_MASK(of, bytes, load, type, pointer) \
 	"#if " V16 "\n" TYPE(of, bytes) "\tv x = " load \
 					"((const void *)p, (v){}, m);\n" \
-					"\treturn vload_" type ";\n#else\n"
+					"\treturn vload_" type "((const " pointer " *)&x);\n#else\n" IF_ALL("vload_" type "(p)")
 
 #define STORE_B \
 	"#if VL == 8 && defined __AVX2__" GCC \
@@ -66,10 +68,11 @@
 	"\t__builtin_memcpy(p, &four, 8);\n" \
 	"#else\n"
 #define STORE_MASK(of, bytes, store, type, pointer) \
-	"#if " V16 "\n" TYPE(of, bytes) "\tv y;\n\tvstore_" type "((" pointer " *)&y, x);\n\t" store "((void *)p, y, m);\n#else\n"
+	"#if " V16 "\n" TYPE(of, bytes) "\tv y;\n\tvstore_" type "((" pointer " *)&y, x);\n\t" store \
+					"((void *)p, y, m);\n#else\n" IF_ALL("vstore_" type "(p, x)")
 
-#define LOAD_MASK_B(type, of)  LOAD_MASK("char", "16", "__builtin_ia32_loaddquqi128_mask", type "((const " of " *)&x)")
-#define LOAD_MASK_W(type, of)  LOAD_MASK("short", "32", "__builtin_ia32_loaddquhi256_mask", type "((const " of " *)&x)")
+#define LOAD_MASK_B(type, of)  LOAD_MASK("char", "16", "__builtin_ia32_loaddquqi128_mask", type, of)
+#define LOAD_MASK_W(type, of)  LOAD_MASK("short", "32", "__builtin_ia32_loaddquhi256_mask", type, of)
 #define STORE_MASK_B(type, of) STORE_MASK("char", "16", "__builtin_ia32_storedquqi128_mask", type, of)
 #define STORE_MASK_W(type, of) STORE_MASK("short", "32", "__builtin_ia32_storedquhi256_mask", type, of)
 
