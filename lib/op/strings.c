@@ -60,7 +60,7 @@ bool texts_coded(const struct eval *e)
 {
 	enum opcode op = e->n->op;
 	bool reads = (op_is(op, OP_MOVE) && !op_is(op, OP_VIEW)) || op == OP_Equal || op == OP_Where || op == OP_Unique ||
-		     op == OP_OneHot || op == OP_Find || op == OP_NonZero || op == OP_CenterCropPad || op == OP_TensorScatter;
+		     op == OP_OneHot || op == OP_NonZero || op == OP_CenterCropPad || op == OP_TensorScatter;
 
 	for (uint32_t i = 0; reads && i < e->n->nin; i++)
 		if (e->in[i] && e->in[i]->dtype == DT_STR && e->in[i]->kind == KIND_TENSOR)
@@ -71,8 +71,7 @@ bool texts_coded(const struct eval *e)
 /* Does the operator compare its elements, so that equal strings must have one number, in their order? */
 static bool compares(const struct node *n)
 {
-	return n->op == OP_Equal || n->op == OP_Find || n->op == OP_Unique || n->op == OP_NonZero ||
-	       strcmp(attr_str(n, "reduction", "none"), "none");
+	return n->op == OP_Equal || n->op == OP_Unique || n->op == OP_NonZero || strcmp(attr_str(n, "reduction", "none"), "none");
 }
 
 /* The empty string and all strings among the operands; where they are compared sorted, each once. */
