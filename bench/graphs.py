@@ -145,6 +145,7 @@ def main():
     for name in args.names or MODELS:
         m, path = MODELS[name](), os.path.join(args.out, name + ".onnx")
         onnx.save(m, path)
+        print(path)
         if args.qdq:
             quantise(path, path[:-len("onnx")] + "qdq.onnx", [d.dim_value for d in m.graph.input[0].type.tensor_type.shape.dim])
 

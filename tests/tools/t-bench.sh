@@ -80,6 +80,12 @@ has onnx && try packed.py w4.onnx "$python" -B bench/packed.py "$out/packed" 2 6
 	pass_over packed.py 'no python with onnx (HONE_PYTHON)'
 has onnxruntime && try shapes.py digits "$python" -B bench/shapes.py --no-run examples/digits/digits.onnx ||
 	pass_over shapes.py 'no python with onnxruntime (HONE_PYTHON)'
+has onnx && try graphs.py poolformer "$python" -B bench/graphs.py -o "$out/graphs" poolformer_s12 ||
+	pass_over graphs.py 'no python with onnx (HONE_PYTHON)'
+has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
+	try llm.py 'context 4: .*ratio' sh -c 'mkdir "$1" && cd "$1" && "$2" -B "$3/examples/llm/decoder.py" llama m.onnx layers=1 &&
+		"$3/examples/llm/build.sh" m.onnx 16 4 && ROUNDS=1 "$2" -B "$3/bench/llm.py" m.onnx 4' sh "$out/llm" "$python" "$top" ||
+	pass_over llm.py 'no python with onnxruntime (HONE_PYTHON)'
 has emx_onnx_cgen && try conformance_peer.py test_abs "$python" -B bench/conformance_peer.py -j 1 --sources wheel --out "$out/emx.tsv" test_abs ||
 	pass_over conformance_peer.py 'no python with emx-onnx-cgen (HONE_PYTHON)'
 has json && try gears.py 'of the largest alone' "$python" -B bench/gears.py build examples/digits/digits.onnx "$out/gears" batch=1 batch=2 ||
