@@ -310,8 +310,9 @@ static void print_json(struct mixed *x)
 				continue;
 			printf("%s{\"value\":", n++ ? "," : "");
 			json_str(stdout, sym_str(val(x->m, k->v)->name));
-			printf(",\"to\":\"%s\",\"seconds\":%.9g,\"measured\":%s}", form_name(x, f == FORM_LOW), k->seconds[f],
-			       k->counted[f] ? "false" : "true");
+			printf(",\"to\":\"%s\",\"seconds\":", form_name(x, f == FORM_LOW));
+			json_num(stdout, k->seconds[f]);
+			printf(",\"measured\":%s}", k->counted[f] ? "false" : "true");
 		}
 	printf("]}\n");
 }

@@ -241,7 +241,8 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 			printf(", \"seed\": %llu", (unsigned long long)seed);
 		if (isfinite(d->error))
 			printf(", \"error\": %.6g", d->error);
-		printf(", \"at\": [%s], \"scale\": %.6g", at, d->scale);
+		printf(", \"at\": [%s], \"scale\": ", at);
+		json_num(stdout, d->scale);
 		if (isfinite(d->cosine))
 			printf(", \"cosine\": %.9f", d->cosine);
 		printf(", \"equal\": %s", equal ? "true" : "false");

@@ -184,6 +184,13 @@ static void print_bench(const struct hone_model *m, const struct bench *b)
 	putchar('\n');
 }
 
+/* What was not measured is null. */
+static void put_member(const char *name, double v)
+{
+	printf(",\"%s\":", name);
+	json_num(stdout, v);
+}
+
 static void print_json(const struct hone_model *m, const struct bench *b, struct arena *a)
 {
 	struct share *s = ARENA_ARRAY(a, struct share, m->num_steps + 1);
@@ -195,15 +202,25 @@ static void print_json(const struct hone_model *m, const struct bench *b, struct
 	json_str(stdout, target_host()->cpu);
 	printf(",\"compiler\":");
 	json_str(stdout, m->compiler);
-	printf(",\"core\":%d,\"runs\":%zu,\"min\":%.9g,\"median\":%.9g,\"p99\":%.9g,\"mean\":%.9g,\"processor\":%.9g,\"flop\":%.0f,\"peak\":%.6g,\"kernels\":[",
-	       b->core, b->run.runs, b->run.min, b->run.median, b->run.p99, b->run.mean, b->run.processor, b->flops, b->peak);
+	printf(",\"core\":%d,\"runs\":%zu", b->core, b->run.runs);
+	put_member("min", b->run.min);
+	put_member("median", b->run.median);
+	put_member("p99", b->run.p99);
+	put_member("mean", b->run.mean);
+	put_member("processor", b->run.processor);
+	put_member("flop", b->flops);
+	put_member("peak", b->peak);
+	printf(",\"kernels\":[");
 	for (int i = 0; i < n; i++) {
 		printf("%s{\"kernel\":", i ? "," : "");
 		json_str(stdout, s[i].name);
 		printf(",\"node\":");
 		json_str(stdout, s[i].node);
-		printf(",\"slow_path\":%s,\"native\":%s,\"calls\":%d,\"seconds\":%.9g,\"flop\":%.0f}", s[i].slow == 1 ? "true" : "false",
-		       s[i].slow > 1 ? "true" : "false", s[i].calls, s[i].seconds, s[i].flops);
+		printf(",\"slow_path\":%s,\"native\":%s,\"calls\":%d", s[i].slow == 1 ? "true" : "false", s[i].slow > 1 ? "true" : "false",
+		       s[i].calls);
+		put_member("seconds", s[i].seconds);
+		put_member("flop", s[i].flops);
+		putchar('}');
 	}
 	printf("],\"steps\":[");
 	for (int i = 0; i < m->num_steps && kernels; i++) {
@@ -211,13 +228,18 @@ static void print_json(const struct hone_model *m, const struct bench *b, struct
 		json_str(stdout, m->steps[i].kernel);
 		printf(",\"node\":");
 		json_str(stdout, m->steps[i].node);
-		printf(",\"seconds\":%.9g}", b->step[i]);
+		put_member("seconds", b->step[i]);
+		putchar('}');
 	}
 	printf("]");
 	if (kernels) {
 		struct time_of t = time_of(m, b);
-		printf(",\"shares\":{\"kernels\":%.6g,\"native\":%.6g,\"slow_path\":%.6g,\"flow\":%.6g}", t.kernels, t.native, t.slow,
-		       t.flow);
+		printf(",\"shares\":{\"kernels\":");
+		json_num(stdout, t.kernels);
+		put_member("native", t.native);
+		put_member("slow_path", t.slow);
+		put_member("flow", t.flow);
+		putchar('}');
 	}
 	printf("}\n");
 }
