@@ -168,49 +168,40 @@ static bool separate(struct contrib *x, uint32_t bias, int64_t heads, struct con
 	return true;
 }
 
+/* Attention of operands 0, 1 and 2 as a has the others; operand `bias` is of all three. */
+static bool attend(struct contrib *x, struct contrib_attention *a, uint32_t bias)
+{
+	const val_id *y;
+
+	a->type = contrib_type(x, operand(x, 0))->dtype;
+	a->hidden = hidden(x);
+	a->scores = wants(x, 3) ? 3 : 0;
+	if (!dtype_is_float(a->type) || !contrib_padding_known(x, a->padding) || !a->past_k != !a->past_v ||
+	    !separate(x, bias, head_count(x, "num_heads"), a))
+		return false;
+	y = contrib_attend(x, a);
+	put(x, 1, y[1]);
+	put(x, 2, y[2]);
+	put(x, 3, a->scores ? y[3] : 0);
+	return done(x, contrib_flat(x, y[0]));
+}
+
 static bool multi_head(struct contrib *x)
 {
-	int64_t heads = head_count(x, "num_heads");
-	struct contrib_attention a = {.type = contrib_type(x, operand(x, 0))->dtype,
-				      .bias = operand(x, 5),
+	struct contrib_attention a = {.bias = operand(x, 5),
 				      .padding = operand(x, 4),
-				      .hidden = hidden(x),
 				      .past_k = operand(x, 6),
 				      .past_v = operand(x, 7),
 				      .causal = attr_int(self(x), "unidirectional", 0)};
-	const val_id *y;
 
-	if (!dtype_is_float(a.type) || operand(x, 8) || operand(x, 9) || !contrib_padding_known(x, a.padding) || !a.past_k != !a.past_v ||
-	    !separate(x, 3, heads, &a))
-		return false;
-	a.scores = wants(x, 3) ? 3 : 0;
-	y = contrib_attend(x, &a);
-	put(x, 1, y[1]);
-	put(x, 2, y[2]);
-	put(x, 3, a.scores ? y[3] : 0);
-	return done(x, contrib_flat(x, y[0]));
+	return !operand(x, 8) && !operand(x, 9) && attend(x, &a, 3);
 }
 
 static bool decoder_multi_head(struct contrib *x)
 {
-	int64_t heads = head_count(x, "num_heads");
-	struct contrib_attention a = {.type = contrib_type(x, operand(x, 0))->dtype,
-				      .bias = operand(x, 4),
-				      .padding = operand(x, 3),
-				      .hidden = hidden(x),
-				      .past_k = operand(x, 5),
-				      .past_v = operand(x, 6)};
-	const val_id *y;
+	struct contrib_attention a = {.bias = operand(x, 4), .padding = operand(x, 3), .past_k = operand(x, 5), .past_v = operand(x, 6)};
 
-	if (!dtype_is_float(a.type) || operand(x, 7) || operand(x, 9) || attr_int(self(x), "past_present_share_buffer", 0) ||
-	    !contrib_padding_known(x, a.padding) || !a.past_k != !a.past_v || !separate(x, 10, heads, &a))
-		return false;
-	a.scores = wants(x, 3) ? 3 : 0;
-	y = contrib_attend(x, &a);
-	put(x, 1, y[1]);
-	put(x, 2, y[2]);
-	put(x, 3, a.scores ? y[3] : 0);
-	return done(x, contrib_flat(x, y[0]));
+	return !operand(x, 7) && !operand(x, 9) && !attr_int(self(x), "past_present_share_buffer", 0) && attend(x, &a, 10);
 }
 
 /* Tables of rotary embeddings have half as many columns as a head has numbers that are turned. */
