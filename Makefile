@@ -95,7 +95,7 @@ build/lib/search/search.o: build/gen/lib/search/strategies.inc
 build/lib/runner/compile_server.o: build/gen/lib/runner/compile_server.in.inc build/gen/lib/runner/compile_order.h.inc
 
 # Of the list of stages, the passes that every graph goes through.
-build/gen/passes.inc: tools/hone/stages.h
+build/gen/passes.inc: tools/hone/stages.h Makefile
 	@mkdir -p $(@D)
 	@awk -F'[^a-zA-Z_]+' '$$1 == "STAGE" && $$4 ~ /^(ALWAYS|FOR_RUNS)$$/ { print "PASS(" $$3 ")" }' $< > $@
 
