@@ -85,7 +85,7 @@ static noreturn void die_changed(const struct module *m, const struct tensor *t)
 	    m->source ? m->source : "stream", hex, t->nbytes, blob_dir());
 }
 
-/* Of any alignment. */
+/* Bytes of t as the blob store has them; they may lie at any alignment. */
 static const void *stored(const struct module *m, struct tensor *t)
 {
 	const char *why = "its digest was never written";

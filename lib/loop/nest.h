@@ -70,7 +70,7 @@ nest_id *nest_list(struct loop_prog *p, nest_id n, stage_id s, int *count);
 int nest_blocks(struct loop_prog *p, nest_id n, stage_id s, nest_id *out, int max);
 /* The root's kid in which all of s lies alone and unscheduled (start state), or 0. */
 nest_id stage_whole(struct loop_prog *p, stage_id s);
-/* The same of a kid of that SEQ: all that there is of s below it, as `at` has put it there. */
+/* The kid of seq that holds all that there is of s below seq, as `at` has put it there, or 0. */
 nest_id stage_whole_in(struct loop_prog *p, nest_id seq, stage_id s);
 /* NULL if no other stage writes the buffer of s; else which does. */
 const char *sole_writer(struct loop_prog *p, stage_id s);

@@ -307,7 +307,7 @@ static bool few_in_row(struct lower *L, int a)
 	return L->shape[0][a] > 0 && L->shape[0][a] <= FEW && !lbuf(L->p, low_buf(L, 0))->layout.n;
 }
 
-/* The same place as place_of_extreme finds, by comparing each element with the best before it. */
+/* place_of_extreme by comparison: each element with the best before it. */
 static void place_in_row(struct lower *L, const struct along *r, int a, enum combiner c, bool last)
 {
 	enum math_fn beats = c == COMB_MAX ? (last ? FN_GE : FN_GT) : last ? FN_LE : FN_LT;

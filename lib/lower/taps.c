@@ -102,7 +102,7 @@ static stage_id tap_sums(struct lower *L, const struct window *w, const int64_t 
 	return s;
 }
 
-/* What the sums of a tap have for element `index` of the result; 0 outside of its box. */
+/* The sum of one tap for element `index` of the result; 0 outside of the tap's box. */
 static ex_id tap_at(struct lower *L, const struct window *w, stage_id tap, const struct reach *r, const poly *index)
 {
 	poly at[LOOP_RANK_MAX];

@@ -13,7 +13,7 @@
 
 /* The algorithm fits the convolution at hand: f32, one group, constant weights, and some of the work is in the padding. */
 bool taps_fit(struct lower *L, const struct window *w);
-/* Of the results of all taps, the share that a tap reaches inside the operand; taps_fit holds. */
+/* The share of products that read inside the operand, not its padding; taps_fit holds. */
 double taps_share(struct lower *L, const struct window *w);
 void taps_conv(struct lower *L, const struct window *w);
 #endif

@@ -170,7 +170,7 @@ static void grid_slow(const struct grid *g, const struct native *n, int64_t imag
 	}
 }
 
-/* The same for an f32 image that has pixels, in blocks. A block whose result is not finite is done again: there a weight of 0 is not the
+/* Points of an f32 image that has pixels, in blocks. A block whose result is not finite is done again: there a weight of 0 is not the
  * same as a pixel that is not in the image. */
 static void grid_fast(const struct grid *g, const struct native *n, int64_t image, struct grid_block *b, struct grid_point *p, float *y)
 {
