@@ -64,6 +64,13 @@ static inline bool result_is(struct contrib *x, uint32_t k, val_id v)
 }
 static inline bool done(struct contrib *x, val_id v) { return !wants(x, 0) || result_is(x, 0, v); }
 
+/* v is result k too, if that is wanted; others may read v. */
+static inline void also(struct contrib *x, uint32_t k, val_id v)
+{
+	if (wants(x, k))
+		result_is(x, k, un(x, OP_Identity, v));
+}
+
 /* values.c: what is known of v's type, rank and extents; nodes before it are inferred for that. */
 const struct type *contrib_type(struct contrib *x, val_id v);
 int contrib_rank(struct contrib *x, val_id v);

@@ -21,12 +21,6 @@ static val_id part(struct contrib *x, val_id v, int64_t k)
 	return with_int(x, bin(x, OP_Gather, v, contrib_scalar(x, DT_I64, (double)k)), "axis", 0);
 }
 
-static void put(struct contrib *x, uint32_t k, val_id v)
-{
-	if (wants(x, k))
-		result_is(x, k, un(x, OP_Identity, v));
-}
-
 /* ---- with the product ---- */
 
 struct projected {
@@ -180,9 +174,9 @@ static bool attend(struct contrib *x, struct contrib_attention *a, uint32_t bias
 	    !separate(x, bias, head_count(x, "num_heads"), a))
 		return false;
 	y = contrib_attend(x, a);
-	put(x, 1, y[1]);
-	put(x, 2, y[2]);
-	put(x, 3, a->scores ? y[3] : 0);
+	also(x, 1, y[1]);
+	also(x, 2, y[2]);
+	also(x, 3, a->scores ? y[3] : 0);
 	return done(x, contrib_flat(x, y[0]));
 }
 

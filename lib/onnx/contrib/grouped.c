@@ -137,7 +137,6 @@ bool contrib_grouped_query(struct contrib *x)
 	a.scores = sinks ? 2 : 0;
 	y = contrib_attend(x, &a);
 	for (uint32_t k = 1; k < 3; k++)
-		if (wants(x, k))
-			result_is(x, k, un(x, OP_Identity, y[k]));
+		also(x, k, y[k]);
 	return done(x, contrib_flat(x, sinks ? sunk(x, &g, y[0], y[3]) : y[0]));
 }

@@ -178,11 +178,6 @@ static val_id scaled_zeros(struct contrib *x, const struct blocks *b, int less)
 	return const_tensor(x->m, 0, to);
 }
 
-static val_id ints(struct contrib *x, int n, const int64_t *v)
-{
-	return const_copy(x->m, 0, DT_I64, 1, (int64_t[]){n}, v, sizeof *v * (size_t)n);
-}
-
 /* The elements of v's rows in their order. */
 static val_id ordered(struct contrib *x, const struct blocks *b, val_id v)
 {
@@ -199,9 +194,9 @@ static val_id block_sums(struct contrib *x, const struct blocks *b, val_id v)
 	int64_t count = blocks_made(b), block = block_made(b), more = count * block - b->K;
 
 	if (more)
-		v = make(x, OP_Pad, 4, (val_id[]){v, ints(x, 2, (int64_t[]){0, more}), 0, ints(x, 1, (int64_t[]){-1})});
-	v = bin(x, OP_Reshape, v, ints(x, 3, (int64_t[]){-1, count, block}));
-	v = bin(x, OP_ReduceSum, v, ints(x, 1, (int64_t[]){-1}));
+		v = make(x, OP_Pad, 4, (val_id[]){v, contrib_ints(x, 2, (int64_t[]){0, more}), 0, contrib_ints(x, 1, (int64_t[]){-1})});
+	v = bin(x, OP_Reshape, v, contrib_ints(x, 3, (int64_t[]){-1, count, block}));
+	v = bin(x, OP_ReduceSum, v, contrib_ints(x, 1, (int64_t[]){-1}));
 	attr_set_int(x->m, made(x, v), "keepdims", 0);
 	return v;
 }

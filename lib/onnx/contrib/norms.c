@@ -5,13 +5,6 @@
 
 static double epsilon(struct contrib *x, double none) { return attr_float(self(x), "epsilon", (float)none); }
 
-/* v is result k too, if it is wanted. */
-static void put(struct contrib *x, uint32_t k, val_id v)
-{
-	if (wants(x, k))
-		result_is(x, k, un(x, OP_Identity, v));
-}
-
 /* ---- root mean square ---- */
 
 /* 1 / sqrt(mean(v * v) + epsilon) over the axes from `axis` of `rank` on, in f32. */
@@ -46,7 +39,7 @@ static bool simplified(struct contrib *x)
 		return false;
 	if (axis < -rank || axis >= rank)
 		import_die(x->c, "axis %lld of rank %d", (long long)axis, rank);
-	put(x, 1, wants(x, 1) ? inverse_rms(x, v, axis, rank, eps) : 0);
+	also(x, 1, wants(x, 1) ? inverse_rms(x, v, axis, rank, eps) : 0);
 	if (t == s)
 		return done(x, rms(x, v, scale, axis, eps));
 	return done(x, contrib_cast(x, rms(x, contrib_cast(x, v, DT_F32), contrib_cast(x, scale, DT_F32), axis, eps), s));
@@ -68,9 +61,9 @@ static bool skip_simplified(struct contrib *x)
 	if (rank < 1 || wants(x, 1))
 		return false;
 	v = sum(x, 3);
-	put(x, 2, wants(x, 2) ? inverse_rms(x, v, -1, rank, epsilon(x, 1e-12)) : 0);
+	also(x, 2, wants(x, 2) ? inverse_rms(x, v, -1, rank, epsilon(x, 1e-12)) : 0);
 	done(x, rms(x, v, operand(x, 2), -1, epsilon(x, 1e-12)));
-	put(x, 3, v);
+	also(x, 3, v);
 	return true;
 }
 
@@ -93,7 +86,7 @@ static bool skip_layer(struct contrib *x)
 		return false;
 	v = sum(x, 4);
 	layer(x, v, operand(x, 2), operand(x, 3));
-	put(x, 3, v);
+	also(x, 3, v);
 	return true;
 }
 
@@ -128,8 +121,8 @@ static bool embed(struct contrib *x, const struct embedding *e)
 	if (e->segment)
 		v = bin(x, OP_Add, v, bin(x, OP_Gather, e->segment, e->segments));
 	layer(x, v, e->scale, e->bias);
-	put(x, 1, wants(x, 1) ? words(x, e->ids, e->mask) : 0);
-	put(x, 2, v);
+	also(x, 1, wants(x, 1) ? words(x, e->ids, e->mask) : 0);
+	also(x, 2, v);
 	return true;
 }
 
@@ -206,7 +199,7 @@ static bool skip_group_norm(struct contrib *x)
 	v = bin(x, OP_Add, operand(x, 0), skip);
 	if (operand(x, 4))
 		v = bin(x, OP_Add, v, last ? operand(x, 4) : bin(x, OP_Unsqueeze, operand(x, 4), contrib_ints(x, 2, (int64_t[]){1, 2})));
-	put(x, 1, v);
+	also(x, 1, v);
 	return group(x, v);
 }
 

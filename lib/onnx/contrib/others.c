@@ -6,12 +6,6 @@
 /* v without its axes, of which each has the extent 1. */
 static val_id scalar(struct contrib *x, val_id v) { return contrib_reshaped(x, v, 0, (int64_t[1]){0}); }
 
-static void put(struct contrib *x, uint32_t k, val_id v)
-{
-	if (wants(x, k))
-		result_is(x, k, un(x, OP_Identity, v));
-}
-
 /* ---- the same name ---- */
 
 static bool expand_dims(struct contrib *x)
@@ -67,8 +61,8 @@ static bool unique(struct contrib *x)
 	val_id y = out[0], inverse = out[2], counts = out[3];
 
 	attr_set_int(x->m, id, "sorted", 0);
-	put(x, 1, inverse);
-	put(x, 2, counts);
+	also(x, 1, inverse);
+	also(x, 2, counts);
 	return done(x, y);
 }
 
@@ -308,7 +302,7 @@ static bool dynamic_lstm(struct contrib *x)
 	}
 	val_id y[3] = {node(x->m, id)->out[0], node(x->m, id)->out[1], node(x->m, id)->out[2]};
 	for (uint32_t k = 0; k < 3; k++)
-		put(x, k, y[k]);
+		also(x, k, y[k]);
 	return true;
 }
 
