@@ -335,7 +335,6 @@ static void keep_last(struct narrow *w, const char *name)
 {
 	struct graph *g = graph(w->m, w->m->main);
 	size_t k = 0;
-	int64_t from = -1, to = INT64_MAX;
 
 	while (k < g->out.n && g->out_name.a[k] != intern(name))
 		k++;
@@ -347,11 +346,7 @@ static void keep_last(struct narrow *w, const char *name)
 		die(EX_BADUSE, "%s: output '%s' has no axis before its last one", w->m->source ? w->m->source : "standard input", name);
 	if (poly_is_const(w->m->dims, t->dims[axis], &n) && n == 1)
 		return;
-	val_id in[4] = {g->out.a[k]};
-	in[1] = const_copy(w->m, 0, DT_I64, 1, (int64_t[]){1}, &from, sizeof from);
-	in[2] = const_copy(w->m, 0, DT_I64, 1, (int64_t[]){1}, &to, sizeof to);
-	in[3] = const_copy(w->m, 0, DT_I64, 1, (int64_t[]){1}, &axis, sizeof axis);
-	node_id id = node_new(w->m, w->m->main, OP_Slice, 4, in, 1);
+	node_id id = node_new(w->m, w->m->main, OP_Slice, 4, (val_id[]){g->out.a[k], ints(w, -1), ints(w, INT64_MAX), ints(w, axis)}, 1);
 	infer_node(w->m, id, NULL);
 	graph(w->m, w->m->main)->out.a[k] = node(w->m, id)->out[0];
 }
