@@ -67,6 +67,14 @@ twice_as_fast() {
 # prepared STATUS WHAT: no program of hone had a part in what a test needs: no result, where it went well.
 prepared() { [ "$1" = 0 ] || ok "$1" "$2"; }
 
+# unread COMMAND...: its output goes to a pipe that nobody reads any more. Its exit code: 141 where SIGPIPE ended it.
+unread() {
+	rm -f nobody
+	mkfifo nobody
+	: <nobody &
+	{ wait $! && "$@"; } >nobody
+}
+
 # skip WHAT WHY: a test that cannot be done here. skip_all: none of this script can.
 skip() {
 	printf . >>"$TAP_COUNT"

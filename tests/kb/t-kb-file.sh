@@ -59,7 +59,7 @@ long() { for i; do printf 'record\nkind kernel\ntask T\ntarget X\ntrace %s %0400
 long $(seq 400) | kb -q --kb busy.kb load
 { i=1000; while [ ! -e stop ]; do records $((i += 1)); done | kb -q --kb busy.kb put; } &
 for i in $(seq 100); do kb --kb busy.kb dump | grep -q '^task T1' && break; sleep 0.05; done
-is "$(rc timeout 5 kb --kb busy.kb gc) $(cut -d' ' -f3 out)" "0 400" "gc beside a busy writer"
+is "$(rc timeout 60 kb --kb busy.kb gc) $(cut -d' ' -f3 out)" "0 400" "gc beside a busy writer"
 : >stop
 wait
 is "$(kb --kb busy.kb dump | grep -c '^kind dropped') $(kb --kb busy.kb fsck 2>&1)" "400 kb: busy.kb is sound" "and nothing of either is lost"
@@ -72,7 +72,7 @@ cat >refuse.c <<'END'
 int close_range(unsigned first, unsigned last, int flags) { return -1; }
 END
 if ${CC:-gcc} -shared -fPIC -o refuse.so refuse.c 2>/dev/null && [ -z "${ASAN_OPTIONS-}" ]; then
-	is "$(LD_PRELOAD=$PWD/refuse.so rc timeout 3 kb --kb both.kb merge a.kb busy.kb)" 0 "several files, and no close_range"
+	is "$(LD_PRELOAD=$PWD/refuse.so rc timeout 60 kb --kb both.kb merge a.kb busy.kb)" 0 "several files, and no close_range"
 else
 	skip "several files, and no close_range" "no compiler, or a sanitizer that wants to be first"
 fi

@@ -121,7 +121,10 @@ kb --kb int.kb put <pipe 2>err &
 pid=$!
 exec 3>pipe
 head -20 a.txt >&3
-sleep 0.3
+for i in $(seq 200); do # until it catches SIGINT
+	[ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$pid/status) & 2)) != 0 ] && break
+	sleep 0.05
+done
 kill -INT $pid
 tail -n +21 a.txt >&3
 exec 3>&-

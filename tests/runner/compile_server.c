@@ -168,8 +168,10 @@ static void test_limit(struct compile_server *w)
 
 static void test_killed(struct compile_server *w)
 {
+	siginfo_t ended;
+
 	kill(w->step[0].pid, SIGKILL);
-	usleep(50000);
+	waitid(P_PID, (id_t)w->step[0].pid, &ended, WEXITED | WNOWAIT);
 	ok(compile_server_run(w, 0, path("k", 0, ".c"), path("k", 0, ".s"), report(), 0, SECONDS) == 0 && w->step[0].pid == 0,
 	   "where it is killed, the compiler is run");
 	ok(compile_server_run(w, 0, path("k", 0, ".c"), path("k", 0, ".s"), report(), 0, SECONDS) == 0, "and again");

@@ -328,9 +328,10 @@ hone build $model --set batch=1 -o run/lib
 END
 begin
 while read -r command; do
-	{ sleep 0.02; $command; echo $? >rc; } 2>err </dev/null | :
+	unread $command 2>err </dev/null
+	code=$?
 	tries=$((tries + 1))
-	[ "$(cat rc)" = 141 ] && [ ! -s err ] || { echo "# $command: exit $(cat rc)" && cat err; } >>faults
+	[ $code = 141 ] && [ ! -s err ] || { echo "# $command: exit $code" && cat err; } >>faults
 	rm -rf run/lib*
 done <writers
 result "a closed pipe: not a word, SIGPIPE"
