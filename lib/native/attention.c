@@ -202,26 +202,119 @@ static const char *attention_present(struct native *n, const struct attention *a
 	return NULL;
 }
 
+/* Keys of batch b that are looked at: all, or those before the first that none sees. */
+static int64_t attention_used(const struct attention *a, int64_t b)
+{
+	return a->nonpad && (!a->qk || a->mode == 3) ? ((const int64_t *)a->nonpad->data)[b] : a->keys;
+}
+
+/* ---- vectors ---- */
+
+enum {
+	ATTENTION_QUERIES = 4, /* whose sums registers hold, with .. */
+	ATTENTION_KEYS = 2,    /* as many keys */
+	ATTENTION_AHEAD = 16,  /* keys, until memory has answered */
+	ATTENTION_BLOCK = 64,  /* keys that stay in the nearest cache for all rows of a tile */
+	ATTENTION_ROWS = 16,   /* in a tile: their scores stay in a cache */
+};
+
+/* As many of n queries as registers hold. */
+static int attention_few(int n) { return n < ATTENTION_QUERIES ? n : ATTENTION_QUERIES; }
+
+typedef float attention_float_vec __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
+typedef double attention_double_vec __attribute__((vector_size(32), aligned(sizeof(double)), may_alias));
+typedef int32_t attention_ints __attribute__((vector_size(32)));
+typedef float attention_floats __attribute__((vector_size(32)));
+enum { attention_float_lanes = 8, attention_double_lanes = 4 };
+
+/* The sums of each of four vectors. */
+static inline void attention_float_sums(const attention_float_vec *a, const attention_float_vec *b, const attention_float_vec *c,
+					const attention_float_vec *d, float *out)
+{
+	typedef float quad __attribute__((vector_size(16), aligned(sizeof(float)), may_alias));
+	attention_float_vec x =
+		__builtin_shufflevector(*a, *b, 0, 8, 1, 9, 4, 12, 5, 13) + __builtin_shufflevector(*a, *b, 2, 10, 3, 11, 6, 14, 7, 15);
+	attention_float_vec y =
+		__builtin_shufflevector(*c, *d, 0, 8, 1, 9, 4, 12, 5, 13) + __builtin_shufflevector(*c, *d, 2, 10, 3, 11, 6, 14, 7, 15);
+	attention_float_vec z =
+		__builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13) + __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15);
+
+	*(quad *)out = __builtin_shufflevector(z, z, 0, 1, 2, 3) + __builtin_shufflevector(z, z, 4, 5, 6, 7);
+}
+
+static inline void attention_double_sums(const attention_double_vec *a, const attention_double_vec *b, const attention_double_vec *c,
+					 const attention_double_vec *d, double *out)
+{
+	attention_double_vec x = __builtin_shufflevector(*a, *b, 0, 4, 2, 6) + __builtin_shufflevector(*a, *b, 1, 5, 3, 7);
+	attention_double_vec y = __builtin_shufflevector(*c, *d, 0, 4, 2, 6) + __builtin_shufflevector(*c, *d, 1, 5, 3, 7);
+
+	*(attention_double_vec *)out = __builtin_shufflevector(x, y, 0, 1, 4, 5) + __builtin_shufflevector(x, y, 2, 3, 6, 7);
+}
+
+/* x[i] becomes e to the power of x[i] - most, which is at most 0, or no number. The sum of all. 2^k times Cephes' polynomial of what is left. */
+static float attention_float_exps(float *x, int64_t n, float most)
+{
+	const float to_int = 0x1.8p23f, least = -87.3f;
+	const int32_t bits = 0x4b400000 - 127; /* of to_int, less the bias of exponents */
+	attention_floats sum = {0};
+	float all = 0;
+
+	for (int64_t i = 0; i < n; i += attention_float_lanes) {
+		attention_floats v, k, r, p;
+		size_t bytes = sizeof(float) * (size_t)(n - i < attention_float_lanes ? n - i : attention_float_lanes);
+		if (bytes == sizeof v)
+			v = *(const attention_float_vec *)(x + i) - most;
+		else {
+			v = (attention_floats){0};
+			memcpy(&v, x + i, bytes);
+			v -= most;
+		}
+		k = v * 0x1.715476p0f + to_int;
+		r = v - (k - to_int) * 0.693359375f + (k - to_int) * 2.12194440e-4f;
+		p = ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r + 1.6666665459e-1f) *
+			    r +
+		    5.0000001201e-1f;
+		p = (p * r * r + r + 1) * (attention_floats)(((attention_ints)k - bits) << 23);
+		p = (attention_floats)((attention_ints)p & ~(attention_ints)(v < least));
+		if (bytes == sizeof v) {
+			*(attention_float_vec *)(x + i) = p;
+			sum += p;
+			continue;
+		}
+		memcpy(x + i, &p, bytes);
+		for (int64_t k = i; k < n; k++)
+			all += x[k];
+	}
+	for (int k = 0; k < attention_float_lanes; k++)
+		all += sum[k];
+	return all;
+}
+
+static double attention_double_exps(double *x, int64_t n, double most)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		sum += x[i] = exp(x[i] - most);
+	return sum;
+}
+
 #define ATTENTION_REAL float
 #define ATTENTION_TYPE NATIVE_F32
-#define ATTENTION_EXP  expf
 #define ATTENTION_TANH tanhf
 #define ATTENTION(x)   attention_float_##x
 #include "native/attention_real.h"
 #undef ATTENTION_REAL
 #undef ATTENTION_TYPE
-#undef ATTENTION_EXP
 #undef ATTENTION_TANH
 #undef ATTENTION
 #define ATTENTION_REAL double
 #define ATTENTION_TYPE NATIVE_F64
-#define ATTENTION_EXP  exp
 #define ATTENTION_TANH tanh
 #define ATTENTION(x)   attention_double_##x
 #include "native/attention_real.h"
 #undef ATTENTION_REAL
 #undef ATTENTION_TYPE
-#undef ATTENTION_EXP
 #undef ATTENTION_TANH
 #undef ATTENTION
 

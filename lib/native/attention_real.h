@@ -1,20 +1,42 @@
-/* The loops of Attention, once for sums in ATTENTION_REAL. No include guard: attention.c includes it twice. */
+/* The loops of Attention, once for sums in ATTENTION_REAL. No include guard: attention.c includes it twice. A tile of queries that share keys
+ * goes over them at once, so that keys and values come from memory once for all heads of a group, or for some rows of a chunk. */
 
 /* Rows of keys or values of one head: those of the past, then the others. */
 struct ATTENTION(rows) {
 	const ATTENTION_REAL *past, *now;
-	int64_t npast, past_stride, stride;
+	int64_t npast, past_stride, stride, used; /* used: rows that are looked at */
 };
 
-static inline const ATTENTION_REAL *ATTENTION(row)(const struct ATTENTION(rows) * r, int64_t s)
+/* A query of a tile. */
+struct ATTENTION(row) {
+	int64_t token, number, mask; /* which one it is in operands and result, in the scores, in the mask */
+	int64_t lo, hi;              /* keys that it sees */
+	bool seen;                   /* the mask leaves one */
+	ATTENTION_REAL part;         /* times its scores, in the end, are probabilities */
+	ATTENTION_REAL *q, *score, *out;
+};
+
+static inline const ATTENTION_REAL *ATTENTION(at)(const struct ATTENTION(rows) * r, int64_t s)
 {
 	return s < r->npast ? r->past + s * r->past_stride : r->now + (s - r->npast) * r->stride;
 }
 
+static void ATTENTION(put)(int type, void *p, int64_t i, int64_t n, const ATTENTION_REAL *from)
+{
+	if (type == ATTENTION_TYPE)
+		memcpy((ATTENTION_REAL *)p + i, from, sizeof *from * (size_t)n);
+	else
+		for (int64_t k = 0; k < n; k++)
+			native_set(type, p, i + k, from[k]);
+}
+
 static void ATTENTION(widen)(int type, const void *p, int64_t i, int64_t n, ATTENTION_REAL *to)
 {
-	for (int64_t k = 0; k < n; k++)
-		to[k] = (ATTENTION_REAL)native_get(type, p, i + k);
+	if (type == ATTENTION_TYPE)
+		memcpy(to, (const ATTENTION_REAL *)p + i, sizeof *to * (size_t)n);
+	else
+		for (int64_t k = 0; k < n; k++)
+			to[k] = (ATTENTION_REAL)native_get(type, p, i + k);
 }
 
 /* Rows of head g of batch b, at memory if they have to be widened. */
@@ -23,154 +45,311 @@ static struct ATTENTION(rows)
 			   int64_t g, int64_t size, ATTENTION_REAL *memory)
 {
 	int64_t fresh = a->keys - a->past, before = (b * a->groups + g) * a->past * size, stride,
-		at = attention_at(a, now, b, g, size, &stride);
+		at = attention_at(a, now, b, g, size, &stride), used = attention_used(a, b) - a->past;
 
 	if (now->type == ATTENTION_TYPE)
 		return (struct ATTENTION(rows)){a->past ? (const ATTENTION_REAL *)past->data + before : NULL,
-						(const ATTENTION_REAL *)now->data + at, a->past, size, stride};
+						(const ATTENTION_REAL *)now->data + at,
+						a->past,
+						size,
+						stride,
+						a->past + used};
 	if (a->past)
 		ATTENTION(widen)(past->type, past->data, before, a->past * size, memory);
-	for (int64_t s = 0; s < fresh; s++)
+	for (int64_t s = 0; s < fresh && s < used; s++)
 		ATTENTION(widen)(now->type, now->data, at + s * stride, size, memory + (a->past + s) * size);
-	return (struct ATTENTION(rows)){memory, memory, 0, size, size};
+	return (struct ATTENTION(rows)){memory, memory, 0, size, size, a->past + used};
 }
 
-typedef ATTENTION_REAL ATTENTION(vec) __attribute__((vector_size(32), aligned(sizeof(ATTENTION_REAL)), may_alias));
-enum { ATTENTION(lanes) = 32 / sizeof(ATTENTION_REAL) };
+/* ---- scores ---- */
 
-static ATTENTION_REAL ATTENTION(sum)(const ATTENTION(vec) * v)
+/* The products of a few queries and keys. ahead: the keys that come some time after these. */
+static inline void ATTENTION(dots)(ATTENTION_REAL *const *q, const ATTENTION_REAL *const *k, const ATTENTION_REAL *const *ahead, int64_t n,
+				   ATTENTION_REAL out[ATTENTION_QUERIES * ATTENTION_KEYS])
 {
-	ATTENTION_REAL s = 0;
-
-	for (int i = 0; i < ATTENTION(lanes); i++)
-		s += (*v)[i];
-	return s;
-}
-
-/* The products of q with four keys. */
-static inline void ATTENTION(dots)(const ATTENTION_REAL *q, const ATTENTION_REAL *const *k, int64_t n, ATTENTION_REAL *out)
-{
-	ATTENTION(vec) acc[4] = {{0}};
+	ATTENTION(vec) s00 = {0}, s10 = {0}, s20 = {0}, s30 = {0}, s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
 	int64_t i = 0;
 
 	for (; i + ATTENTION(lanes) <= n; i += ATTENTION(lanes)) {
-		ATTENTION(vec) x = *(const ATTENTION(vec) *)(q + i);
-		for (int j = 0; j < 4; j++)
-			acc[j] += x * *(const ATTENTION(vec) *)(k[j] + i);
+		ATTENTION(vec) x = *(const ATTENTION(vec) *)(k[0] + i), y = *(const ATTENTION(vec) *)(k[1] + i), z;
+		__builtin_prefetch(ahead[0] + i);
+		__builtin_prefetch(ahead[1] + i);
+		z = *(const ATTENTION(vec) *)(q[0] + i);
+		s00 += z * x;
+		s01 += z * y;
+		z = *(const ATTENTION(vec) *)(q[1] + i);
+		s10 += z * x;
+		s11 += z * y;
+		z = *(const ATTENTION(vec) *)(q[2] + i);
+		s20 += z * x;
+		s21 += z * y;
+		z = *(const ATTENTION(vec) *)(q[3] + i);
+		s30 += z * x;
+		s31 += z * y;
 	}
-	for (int j = 0; j < 4; j++) {
-		ATTENTION_REAL s = ATTENTION(sum)(&acc[j]);
-		for (int64_t r = i; r < n; r++)
-			s += q[r] * k[j][r];
-		out[j] = s;
-	}
+	ATTENTION(sums)(&s00, &s10, &s20, &s30, out);
+	ATTENTION(sums)(&s01, &s11, &s21, &s31, out + ATTENTION_QUERIES);
+	for (; i < n; i++)
+		for (int j = 0; j < ATTENTION_QUERIES * ATTENTION_KEYS; j++)
+			out[j] += q[j % ATTENTION_QUERIES][i] * k[j / ATTENTION_QUERIES][i];
 }
 
-static void ATTENTION(scores)(const ATTENTION_REAL *q, const struct ATTENTION(rows) * k, int64_t lo, int64_t hi, int64_t size,
-			      ATTENTION_REAL scale, ATTENTION_REAL *score)
+/* Scores [lo, hi) of rows t[0, n), of which there are at most ATTENTION_QUERIES. */
+static void __attribute__((noinline)) ATTENTION(scores)(struct ATTENTION(row) * t, int n, const struct ATTENTION(rows) * k, int64_t lo,
+							int64_t hi, int64_t size, ATTENTION_REAL scale)
 {
-	for (int64_t s = lo; s < hi; s += 4) {
-		const ATTENTION_REAL *row[4];
-		ATTENTION_REAL out[4];
-		for (int j = 0; j < 4; j++)
-			row[j] = ATTENTION(row)(k, s + j < hi ? s + j : hi - 1);
-		ATTENTION(dots)(q, row, size, out);
-		for (int j = 0; j < 4 && s + j < hi; j++)
-			score[s + j] = scale * out[j];
+	ATTENTION_REAL *q[ATTENTION_QUERIES], out[ATTENTION_QUERIES * ATTENTION_KEYS];
+
+	for (int j = 0; j < ATTENTION_QUERIES; j++)
+		q[j] = t[j < n ? j : n - 1].q;
+	for (int64_t s = lo; s < hi; s += ATTENTION_KEYS) {
+		int64_t next = s + 1 < hi ? s + 1 : s, later = s + ATTENTION_AHEAD + 1 < k->used ? s + ATTENTION_AHEAD : s;
+		const ATTENTION_REAL *row[ATTENTION_KEYS] = {ATTENTION(at)(k, s), ATTENTION(at)(k, next)};
+		const ATTENTION_REAL *ahead[ATTENTION_KEYS] = {ATTENTION(at)(k, later), ATTENTION(at)(k, later == s ? s : later + 1)};
+		ATTENTION(dots)(q, row, ahead, size, out);
+		for (int j = 0; j < n; j++) {
+			t[j].score[s] = scale * out[j];
+			t[j].score[next] = scale * out[next == s ? j : ATTENTION_QUERIES + j];
+		}
 	}
 }
 
-static inline ATTENTION_REAL ATTENTION(rounded)(int precision, ATTENTION_REAL v)
+/* ---- softmax ---- */
+
+/* Adds the mask to a row's scores; false: no key is seen. */
+static bool ATTENTION(biased)(const struct attention *a, struct ATTENTION(row) * r)
+{
+	bool seen = false;
+
+	for (int64_t s = r->lo; s < r->hi; s++) {
+		ATTENTION_REAL bias = (ATTENTION_REAL)attention_bias(a, r->mask, s);
+		seen |= bias != -(ATTENTION_REAL)INFINITY;
+		r->score[s] += bias;
+	}
+	return seen;
+}
+
+/* The largest score; what is no number shows in the sum. */
+static ATTENTION_REAL ATTENTION(most)(const ATTENTION_REAL *x, int64_t n)
+{
+	ATTENTION_REAL a = -INFINITY, b = a, c = a, d = a;
+	int64_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		a = x[i] > a ? x[i] : a;
+		b = x[i + 1] > b ? x[i + 1] : b;
+		c = x[i + 2] > c ? x[i + 2] : c;
+		d = x[i + 3] > d ? x[i + 3] : d;
+	}
+	for (; i < n; i++)
+		a = x[i] > a ? x[i] : a;
+	a = b > a ? b : a;
+	c = d > c ? d : c;
+	return c > a ? c : a;
+}
+
+static void ATTENTION(round)(const struct attention *a, struct ATTENTION(row) * r, ATTENTION_REAL part)
 {
 	uint64_t bits = 0;
 
-	if (precision == NATIVE_NONE)
-		return v;
-	native_set(precision, &bits, 0, v);
-	return (ATTENTION_REAL)native_get(precision, &bits, 0);
+	for (int64_t s = r->lo; s < r->hi; s++) {
+		native_set(a->precision, &bits, 0, r->score[s] / part);
+		r->score[s] = (ATTENTION_REAL)native_get(a->precision, &bits, 0);
+	}
 }
 
-/* score[lo, hi) to probabilities; false: no key is seen. Bias is added; out: the scores with it, or NULL. */
-static bool ATTENTION(softmax)(const struct attention *a, int64_t mask, int64_t lo, int64_t hi, ATTENTION_REAL *score)
+/* A row's scores to probabilities, but for r->part. */
+static void ATTENTION(softmax)(const struct attention *a, struct ATTENTION(row) * r)
 {
-	ATTENTION_REAL most = -INFINITY, sum = 0;
-	bool seen = false;
+	ATTENTION_REAL most, sum;
+	bool narrow = a->precision != NATIVE_NONE;
 
-	for (int64_t s = lo; s < hi; s++) {
-		if (a->mask) {
-			ATTENTION_REAL bias = (ATTENTION_REAL)attention_bias(a, mask, s);
-			seen |= bias != -(ATTENTION_REAL)INFINITY;
-			score[s] += bias;
-		} else {
-			seen = true;
-		}
-		score[s] = ATTENTION(rounded)(a->precision, score[s]);
-		most = score[s] > most || score[s] != score[s] ? score[s] : most;
+	r->part = 1;
+	r->seen = a->mask ? ATTENTION(biased)(a, r) : r->lo < r->hi;
+	if (!r->seen)
+		return;
+	if (narrow)
+		ATTENTION(round)(a, r, 1);
+	most = ATTENTION(most)(r->score + r->lo, r->hi - r->lo);
+	sum = ATTENTION(exps)(r->score + r->lo, r->hi - r->lo, most == -(ATTENTION_REAL)INFINITY ? 0 : most);
+	if (!narrow) {
+		r->part = sum != 0 ? 1 / sum : 1;
+		return;
 	}
-	if (!seen)
-		return false;
-	if (most == -(ATTENTION_REAL)INFINITY)
-		most = 0;
-	for (int64_t s = lo; s < hi; s++)
-		sum += score[s] = ATTENTION(rounded)(a->precision, ATTENTION_EXP(score[s] - most));
-	for (int64_t s = lo; s < hi && sum != 0; s++)
-		score[s] = ATTENTION(rounded)(a->precision, score[s] / sum);
-	return true;
+	ATTENTION(round)(a, r, 1);
+	sum = 0;
+	for (int64_t s = r->lo; s < r->hi; s++)
+		sum += r->score[s];
+	ATTENTION(round)(a, r, sum != 0 ? sum : 1);
 }
 
 /* What the fourth result has of a row. */
-static void ATTENTION(put_qk)(const struct attention *a, int mode, int64_t at, int64_t mask, int64_t lo, int64_t hi,
-			      const ATTENTION_REAL *score, bool seen)
+static void ATTENTION(put_qk)(const struct attention *a, int mode, const struct ATTENTION(row) * r)
 {
+	if (!a->qk || a->mode != mode)
+		return;
 	for (int64_t s = 0; s < a->keys; s++) {
-		double v = mode == 3 && (!seen || s < lo || s >= hi) ? 0 : score[s];
+		bool outside = s < r->lo || s >= r->hi;
+		double v = mode == 3 && (!r->seen || outside) ? 0 : mode == 3 ? r->score[s] * r->part : r->score[s];
 		if (mode == 2)
-			v += s < lo || s >= hi ? -INFINITY : attention_bias(a, mask, s);
-		native_set(a->type, a->qk, at * a->keys + s, v);
+			v += outside ? -INFINITY : attention_bias(a, r->mask, s);
+		native_set(a->type, a->qk, r->number * a->keys + s, v);
 	}
 }
 
-static void ATTENTION(values)(const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t size, const ATTENTION_REAL *p,
-			      ATTENTION_REAL *restrict out)
+/* ---- values ---- */
+
+/* Adds numbers [from, size) of values [lo, hi) to a row's result; of values that are not seen, not even a NaN is. */
+static void ATTENTION(add)(struct ATTENTION(row) * r, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t from, int64_t size)
 {
-	memset(out, 0, sizeof *out * (size_t)size);
-	for (int64_t s = lo; s < hi; s++) {
-		const ATTENTION_REAL *x = ATTENTION(row)(v, s);
-		ATTENTION_REAL c = p[s];
-		for (int64_t i = 0; i < size && c != 0; i++) /* of those that are not seen, not even a NaN is */
-			out[i] += c * x[i];
+	for (int64_t s = lo; s < hi && from < size; s++) {
+		const ATTENTION_REAL *x = ATTENTION(at)(v, s);
+		ATTENTION_REAL c = r->score[s];
+		for (int64_t i = from; i < size && c != 0; i++)
+			r->out[i] += c * x[i];
 	}
 }
+
+static inline void ATTENTION(keep)(ATTENTION_REAL *to, const ATTENTION(vec) * x, const ATTENTION(vec) * y)
+{
+	*(ATTENTION(vec) *)to += *x;
+	*(ATTENTION(vec) *)(to + ATTENTION(lanes)) += *y;
+}
+
+/* Adds two vectors of numbers, from number i on, to the results of a few rows, each of which sees all of [lo, hi). Asks memory for the
+ * same numbers of the next block. */
+static void __attribute__((noinline))
+ATTENTION(add_columns)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t i)
+{
+	ATTENTION(vec) s00 = {0}, s10 = {0}, s20 = {0}, s30 = {0}, s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
+	const ATTENTION_REAL *p0 = t[0]->score, *p1 = t[1]->score, *p2 = t[2]->score, *p3 = t[3]->score;
+
+	for (int64_t s = lo; s < hi; s++) {
+		const ATTENTION_REAL *from = ATTENTION(at)(v, s) + i,
+				     *ahead = ATTENTION(at)(v, s + ATTENTION_BLOCK < v->used ? s + ATTENTION_BLOCK : s);
+		ATTENTION(vec) x = *(const ATTENTION(vec) *)from, y = *(const ATTENTION(vec) *)(from + ATTENTION(lanes));
+		__builtin_prefetch(ahead + i);
+		s00 += p0[s] * x;
+		s01 += p0[s] * y;
+		s10 += p1[s] * x;
+		s11 += p1[s] * y;
+		s20 += p2[s] * x;
+		s21 += p2[s] * y;
+		s30 += p3[s] * x;
+		s31 += p3[s] * y;
+	}
+	ATTENTION(keep)(t[0]->out + i, &s00, &s01);
+	ATTENTION(keep)(t[1]->out + i, &s10, &s11);
+	ATTENTION(keep)(t[2]->out + i, &s20, &s21);
+	ATTENTION(keep)(t[3]->out + i, &s30, &s31);
+}
+
+static int64_t ATTENTION(within)(int64_t s, int64_t lo, int64_t hi) { return s < lo ? lo : s > hi ? hi : s; }
+
+/* Adds values [lo, hi) to the results of rows t[0, n), of which there are at most ATTENTION_QUERIES. spare: room for a result. */
+static void ATTENTION(add_block)(struct ATTENTION(row) * t, int n, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t size,
+				 ATTENTION_REAL *spare)
+{
+	struct ATTENTION(row) none = {.score = t[n - 1].score, .out = spare}, *each[ATTENTION_QUERIES];
+	int64_t all_lo = lo, all_hi = hi, i = 0;
+
+	for (int j = 0; j < n; j++) {
+		int64_t end = t[j].seen ? t[j].hi : lo;
+		all_lo = t[j].lo > all_lo ? t[j].lo : all_lo;
+		all_hi = end < all_hi ? end : all_hi;
+	}
+	all_lo = ATTENTION(within)(all_lo, lo, hi);
+	all_hi = ATTENTION(within)(all_hi, all_lo, hi);
+	for (int j = 0; j < ATTENTION_QUERIES; j++)
+		each[j] = j < n ? &t[j] : &none;
+	for (; all_lo < all_hi && i + 2 * ATTENTION(lanes) <= size; i += 2 * ATTENTION(lanes))
+		ATTENTION(add_columns)(each, v, all_lo, all_hi, i);
+	for (int j = 0; j < n; j++) {
+		int64_t own_lo = ATTENTION(within)(t[j].lo, lo, hi), own_hi = ATTENTION(within)(t[j].seen ? t[j].hi : lo, own_lo, hi);
+		if (all_lo == all_hi) {
+			ATTENTION(add)(&t[j], v, own_lo, own_hi, 0, size);
+			continue;
+		}
+		ATTENTION(add)(&t[j], v, own_lo, all_lo, 0, size);
+		ATTENTION(add)(&t[j], v, all_lo, all_hi, i, size);
+		ATTENTION(add)(&t[j], v, all_hi, own_hi, 0, size);
+	}
+}
+
+/* The results of rows t[0, n). */
+static void ATTENTION(values)(struct ATTENTION(row) * t, int n, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t size,
+			      ATTENTION_REAL *spare)
+{
+	for (int j = 0; j < n; j++)
+		memset(t[j].out, 0, sizeof *t[j].out * (size_t)size);
+	for (int64_t s = lo; s < hi; s += ATTENTION_BLOCK) {
+		int64_t end = s + ATTENTION_BLOCK < hi ? s + ATTENTION_BLOCK : hi;
+		for (int j = 0; j < n; j += ATTENTION_QUERIES)
+			ATTENTION(add_block)(t + j, attention_few(n - j), v, s, end, size, spare);
+	}
+	for (int j = 0; j < n; j++) {
+		bool number = true;
+		for (int64_t i = 0; i < size; i++)
+			number &= t[j].out[i] == t[j].out[i];
+		if (number || !t[j].seen)
+			continue;
+		memset(t[j].out, 0, sizeof *t[j].out * (size_t)size);
+		ATTENTION(add)(&t[j], v, t[j].lo, t[j].hi, 0, size);
+	}
+}
+
+/* ---- tiles ---- */
 
 struct ATTENTION(work) {
-	ATTENTION_REAL *q, *k, *v, *score, *out;
+	ATTENTION_REAL *k, *v, *spare; /* widened keys and values */
+	struct ATTENTION(row) row[ATTENTION_ROWS];
 };
 
-static void ATTENTION(query)(const struct attention *a, const struct ATTENTION(work) * w, const struct ATTENTION(rows) * k,
-			     const struct ATTENTION(rows) * v, int64_t b, int64_t h, int64_t l)
+/* Row i of those that share the keys of group g. */
+static void ATTENTION(begin)(const struct attention *a, struct ATTENTION(row) * r, int64_t b, int64_t g, int64_t i)
 {
-	int64_t token = a->flat ? (b * a->queries + l) * a->heads + h : (b * a->heads + h) * a->queries + l,
-		row = (b * a->heads + h) * a->queries + l, mask = b * a->mask_stride[0] + h * a->mask_stride[1] + l * a->mask_stride[2], lo,
-		hi, from = 0, to = a->keys;
-	bool seen;
+	int64_t h = g * (a->heads / a->groups) + i / a->queries, l = i % a->queries;
 
-	attention_range(a, b, l, &lo, &hi);
-	if (!a->qk || a->mode == 3)
-		from = lo, to = hi;
-	ATTENTION(widen)(a->type, a->q->data, token * a->size, a->size, w->q);
-	ATTENTION(scores)(w->q, k, from, to, a->size, (ATTENTION_REAL)a->scale, w->score);
-	if (a->qk && a->mode == 0)
-		ATTENTION(put_qk)(a, 0, row, mask, lo, hi, w->score, true);
-	for (int64_t s = from; s < to && a->softcap > 0; s++)
-		w->score[s] = (ATTENTION_REAL)a->softcap * ATTENTION_TANH(w->score[s] / (ATTENTION_REAL)a->softcap);
-	if (a->qk && (a->mode == 1 || a->mode == 2))
-		ATTENTION(put_qk)(a, a->mode, row, mask, lo, hi, w->score, true);
-	seen = ATTENTION(softmax)(a, mask, lo, hi, w->score);
-	if (a->qk && a->mode == 3)
-		ATTENTION(put_qk)(a, 3, row, mask, lo, hi, w->score, seen);
-	ATTENTION(values)(v, lo, seen ? hi : lo, a->vsize, w->score, w->out);
-	for (int64_t i = 0; i < a->vsize; i++)
-		native_set(a->type, a->y, token * a->vsize + i, w->out[i]);
+	r->token = a->flat ? (b * a->queries + l) * a->heads + h : (b * a->heads + h) * a->queries + l;
+	r->number = (b * a->heads + h) * a->queries + l;
+	r->mask = b * a->mask_stride[0] + h * a->mask_stride[1] + l * a->mask_stride[2];
+	attention_range(a, b, l, &r->lo, &r->hi);
+	ATTENTION(widen)(a->type, a->q->data, r->token * a->size, a->size, r->q);
+}
+
+static void ATTENTION(tile)(const struct attention *a, struct ATTENTION(work) * w, int n, const struct ATTENTION(rows) * k,
+			    const struct ATTENTION(rows) * v)
+{
+	struct ATTENTION(row) *t = w->row;
+	int64_t lo = a->keys, hi = 0;
+
+	for (int j = 0; j < n; j++) {
+		lo = t[j].lo < lo ? t[j].lo : lo;
+		hi = t[j].hi > hi ? t[j].hi : hi;
+	}
+	if (a->qk && a->mode != 3)
+		lo = 0, hi = a->keys;
+	for (int64_t s = lo; s < hi; s += ATTENTION_BLOCK) {
+		int64_t end = s + ATTENTION_BLOCK < hi ? s + ATTENTION_BLOCK : hi;
+		for (int j = 0; j < n; j += ATTENTION_QUERIES)
+			ATTENTION(scores)(t + j, attention_few(n - j), k, s, end, a->size, (ATTENTION_REAL)a->scale);
+	}
+	for (int j = 0; j < n; j++) {
+		struct ATTENTION(row) *r = &t[j];
+		ATTENTION(put_qk)(a, 0, r);
+		for (int64_t s = lo; s < hi && a->softcap > 0; s++)
+			r->score[s] = (ATTENTION_REAL)a->softcap * ATTENTION_TANH(r->score[s] / (ATTENTION_REAL)a->softcap);
+		ATTENTION(put_qk)(a, 1, r);
+		ATTENTION(put_qk)(a, 2, r);
+		ATTENTION(softmax)(a, r);
+		ATTENTION(put_qk)(a, 3, r);
+	}
+	ATTENTION(values)(t, n, v, lo, hi, a->vsize, w->spare);
+	for (int j = 0; j < n; j++) {
+		for (int64_t i = 0; i < a->vsize; i++)
+			t[j].out[i] *= t[j].part;
+		ATTENTION(put)(a->type, a->y, t[j].token * a->vsize, a->vsize, t[j].out);
+	}
 }
 
 static ATTENTION_REAL *ATTENTION(memory)(struct native *n, int64_t a, int64_t b)
@@ -178,23 +357,42 @@ static ATTENTION_REAL *ATTENTION(memory)(struct native *n, int64_t a, int64_t b)
 	return n->scratch(n, sizeof(ATTENTION_REAL) * (size_t)(a * b + 1));
 }
 
+static const char *ATTENTION(prepare)(struct native *n, const struct attention *a, struct ATTENTION(work) * w)
+{
+	int64_t rows = a->heads / a->groups * a->queries, tile = rows < ATTENTION_ROWS ? rows : ATTENTION_ROWS;
+
+	w->k = ATTENTION(memory)(n, a->k->type == ATTENTION_TYPE ? 0 : a->keys, a->size);
+	w->v = ATTENTION(memory)(n, a->v->type == ATTENTION_TYPE ? 0 : a->keys, a->vsize);
+	w->spare = ATTENTION(memory)(n, a->vsize, 1);
+	if (!w->k || !w->v || !w->spare)
+		return native_no_room(n);
+	memset(w->spare, 0, sizeof *w->spare * (size_t)a->vsize);
+	for (int64_t j = 0; j < tile; j++) {
+		w->row[j].q = ATTENTION(memory)(n, a->size, 1);
+		w->row[j].score = ATTENTION(memory)(n, a->keys, 1);
+		w->row[j].out = ATTENTION(memory)(n, a->vsize, 1);
+		if (!w->row[j].q || !w->row[j].score || !w->row[j].out)
+			return native_no_room(n);
+	}
+	return NULL;
+}
+
 static const char *ATTENTION(run)(struct native *n, const struct attention *a)
 {
-	struct ATTENTION(work)
-		w = {ATTENTION(memory)(n, a->size, 1), ATTENTION(memory)(n, a->k->type == ATTENTION_TYPE ? 0 : a->keys, a->size),
-		     ATTENTION(memory)(n, a->v->type == ATTENTION_TYPE ? 0 : a->keys, a->vsize), ATTENTION(memory)(n, a->keys, 1),
-		     ATTENTION(memory)(n, a->vsize, 1)};
+	struct ATTENTION(work) w;
+	int64_t rows = a->heads / a->groups * a->queries;
+	const char *why = ATTENTION(prepare)(n, a, &w);
 
-	if (!w.q || !w.k || !w.v || !w.score || !w.out)
-		return native_no_room(n);
-	for (int64_t b = 0; b < a->batch; b++)
+	for (int64_t b = 0; !why && b < a->batch; b++)
 		for (int64_t g = 0; g < a->groups; g++) {
 			struct ATTENTION(rows) k = ATTENTION(rows_of)(a, a->past_k, a->k, b, g, a->size, w.k),
 					       v = ATTENTION(rows_of)(a, a->past_v, a->v, b, g, a->vsize, w.v);
-			int64_t each = a->heads / a->groups;
-			for (int64_t h = g * each; h < (g + 1) * each; h++)
-				for (int64_t l = 0; l < a->queries; l++)
-					ATTENTION(query)(a, &w, &k, &v, b, h, l);
+			for (int64_t i = 0; i < rows; i += ATTENTION_ROWS) {
+				int many = rows - i < ATTENTION_ROWS ? (int)(rows - i) : ATTENTION_ROWS;
+				for (int j = 0; j < many; j++)
+					ATTENTION(begin)(a, &w.row[j], b, g, i + j);
+				ATTENTION(tile)(a, &w, many, &k, &v);
+			}
 		}
-	return NULL;
+	return why;
 }

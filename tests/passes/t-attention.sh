@@ -34,12 +34,10 @@ becomes 'q:f32[2,9,48] k:f32[2,11,16] v:f32[2,11,10] m:f32[6,9,11]' 'q_num_heads
 becomes 'q:f32[2,6,9,8] k:f32[2,2,11,8] v:f32[2,2,11,5] m:bool[2,1,9,11]' ''
 becomes 'q:f32[2,6,1,8] k:f32[2,2,11,8] v:f32[2,2,11,5] m:bool[2,6,1,11]' 'left_window_size=12'
 becomes 'q:f32[2,9,24] k:f32[2,4,24] v:f32[2,4,15]' 'q_num_heads=3 kv_num_heads=3 left_window_size=2'
-becomes 'q:f32[2,1,48] k:f32[2,1,16] v:f32[2,1,10] - pk:f32[2,2,6,8] pv:f32[2,2,6,5]' 'q_num_heads=6 kv_num_heads=2 is_causal=1' 'y, k1, v1'
 becomes 'q:f32[2,4,5,8] k:f32[2,4,3,8] v:f32[2,4,3,5]' '' 'y, k1, v1'
-becomes 'q:f32[3,4,2,8] k:f32[3,2,9,8] v:f32[3,2,9,5] - - - n:i64[3]' 'is_causal=1' y --range n=0:9
-becomes 'q:f32[3,4,1,8] k:f32[3,2,9,8] v:f32[3,2,9,5] m:f32[9] - - n:i64[3]' '' y --range n=1:9
-becomes 'q:f32[batch,4,rows,8] k:f32[batch,2,rows,8] v:f32[batch,2,rows,5] m:f32[batch,1,1,past+rows] pk:f32[batch,2,past,8] pv:f32[batch,2,past,5]' \
-	'is_causal=1' 'y, k1, v1' --set batch=2,rows=5,past=3
+# Several tiles and blocks of the evaluator.
+becomes 'q:f32[1,6,40,20] k:f32[1,2,150,20] v:f32[1,2,150,19] m:f32[40,150]' 'left_window_size=30 is_causal=1'
+becomes 'q:f64[1,3,21,20] k:f64[1,3,70,20] v:f64[1,3,70,9]' 'right_window_size=40'
 becomes 'q:f32[batch,rows,24] k:f32[batch,rows,24] v:f32[batch,rows,24]' 'q_num_heads=3 kv_num_heads=3 is_causal=1 left_window_size=2' y \
 	--set batch=2,rows=7
 tol=2e-3 becomes 'q:f16[2,3,9,8] k:f16[2,3,7,8] v:f16[2,3,7,5]' 'is_causal=1'
@@ -54,7 +52,36 @@ if [ -n "${HONE_PYTHON-}" ]; then
 	ok $? "a query that sees nothing" || cat cmp.log
 fi
 
+# Rows of a cache behind the filled ones are not looked at; one that is seen and is no number shows.
+graph 'q:f32[2,4,3,16] k:f32[2,2,80,16] v:f32[2,2,80,16] - - - n:i64[2]' is_causal=1 y >e.txt
+cat >m.py <<'E'
+import numpy as np
+r = np.random.default_rng(1)
+q, k, v = (r.standard_normal((2, h, l, 16)).astype("f") for h, l in ((4, 3), (2, 80), (2, 80)))
+n = np.array([70, 5])
+want = np.zeros((2, 4, 3, 16))
+for b in range(2):
+    for h in range(4):
+        for l in range(3):
+            e = n[b] - 2 + l
+            p = np.exp(k[b, h // 2, :e] @ q[b, h, l].astype(float) / 4)
+            want[b, h, l] = p @ v[b, h // 2, :e] / p.sum()
+    k[b, :, n[b]:] = v[b, :, n[b]:] = np.nan
+v[1, 1, 4, 3] = np.nan
+want[1, 2:, 2, 3] = np.nan
+np.savez("in.npz", q=q, k=k, v=v, n=n)
+np.savez("want.npz", y=want.astype("f"))
+E
+if [ -n "${HONE_PYTHON-}" ]; then
+	"$HONE_PYTHON" m.py && ge-load e.txt | ge-shape -q -o e.g && run-ref -q -i in.npz e.g -o got.npz &&
+		"$HONE_PYTHON" -c 'import numpy as np; np.testing.assert_allclose(np.load("got.npz")["y"], np.load("want.npz")["y"], 0, 1e-5)' >cmp.log 2>&1
+	ok $? "rows of a cache that are not filled" || cat cmp.log
+fi
+
 stays 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5]' '' 'y, k1, v1, s' 'its scores are asked for'
 stays 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5]' 'softmax_precision=10' y 'its softmax is in a narrower type'
+stays 'q:f32[2,1,48] k:f32[2,1,16] v:f32[2,1,10] - pk:f32[2,2,6,8] pv:f32[2,2,6,5]' 'q_num_heads=6 kv_num_heads=2 is_causal=1' 'y, k1, v1' \
+	'it reads a cache'
+stays 'q:f32[3,4,2,8] k:f32[3,2,9,8] v:f32[3,2,9,5] - - - n:i64[3]' 'is_causal=1' y 'it reads a cache'
 stays 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5] m:f32[9,6]' '' y 'the sizes of its mask'
 done_testing

@@ -151,6 +151,8 @@ static const char *why_not(struct attention *a)
 
 	if (n->nout > 3 && n->out[3])
 		return "its scores are asked for";
+	if (rw_in(a->rw, a->n, VALID) || rw_in(a->rw, a->n, PAST_KEY))
+		return "it reads a cache, as far as that is filled";
 	if ((why = read_sizes(a)))
 		return why;
 	if (is_narrow(a))
