@@ -31,17 +31,39 @@ NUMBERS = {n: np.dtype(t) for n, t in enumerate((
     np.uint64)) if t}
 
 
+TEXT, SEQUENCE, MAP = 8, -1, -3
+
+
+class Text(c.Structure):
+    """struct hone_text, lib/op/hone_value.h"""
+    _fields_ = [("s", c.c_void_p), ("n", c.c_size_t)]
+
+
 class Value(c.Structure):
     """struct hone_value, lib/op/hone_value.h"""
     _fields_ = [("type", c.c_int), ("rank", c.c_int), ("shape", c.POINTER(c.c_int64)), ("data", c.c_void_p)]
 
     @classmethod
     def of(cls, a):
+        shape = (c.c_int64 * max(a.ndim, 1))(*a.shape)
+        if a.dtype.kind in "UO":
+            words = [str(w).encode() for w in a.ravel()]
+            texts = (Text * max(len(words), 1))(*(Text(c.cast(c.c_char_p(w), c.c_void_p), len(w)) for w in words))
+            v = cls(TEXT, a.ndim, shape, c.addressof(texts))
+            v.keep = words, texts
+            return v
         number = next(n for n, t in NUMBERS.items() if t == a.dtype)
-        return cls(number, a.ndim, (c.c_int64 * max(a.ndim, 1))(*a.shape), a.ctypes.data)
+        return cls(number, a.ndim, shape, a.ctypes.data)
 
     def array(self):
-        """A copy of it."""
+        """A copy of it: of numbers, of strings (dtype object), a list of what is in a sequence, a dict of a map."""
+        if self.type in (SEQUENCE, MAP):
+            inside = [v.array() for v in c.cast(self.data, c.POINTER(Value))[:self.shape[0]]]
+            return inside if self.type == SEQUENCE else dict(zip(*(a.tolist() for a in inside)))
+        if self.type == TEXT:
+            texts = c.cast(self.data, c.POINTER(Text))[:int(np.prod(self.shape[:self.rank]))]
+            words = [c.string_at(t.s, t.n).decode() if t.n else "" for t in texts]
+            return np.array(words, object).reshape(self.shape[:self.rank])
         a = np.empty(self.shape[:self.rank], NUMBERS[self.type])
         if a.nbytes:
             c.memmove(a.ctypes.data, self.data, a.nbytes)
@@ -100,11 +122,14 @@ class Model:
         def call():
             if run(handle, ins, outs, None):
                 raise SystemExit(self.table.error().decode())
-        call.arrays = x
+        call.arrays = x, ins
         return call, lambda: [v.array() for v in outs]
 
     def values(self, x):
-        return (Value * len(x))(*map(Value.of, x))
+        given = [Value.of(a) for a in x]
+        values = (Value * len(x))(*given)
+        values.keep = given  # strings alive as long as it
+        return values
 
     def steps(self):
         return self.table.steps[:self.table.num_steps]

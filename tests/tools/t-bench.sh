@@ -86,6 +86,9 @@ has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 	try llm.py 'context 4: .*ratio' sh -c 'mkdir "$1" && cd "$1" && "$2" -B "$3/examples/llm/decoder.py" llama m.onnx layers=1 &&
 		"$3/examples/llm/build.sh" m.onnx 16 4 && ROUNDS=1 "$2" -B "$3/bench/llm.py" m.onnx 4' sh "$out/llm" "$python" "$top" ||
 	pass_over llm.py 'no python with onnxruntime (HONE_PYTHON)'
+has onnxruntime,skl2onnx && [ -z "${ASAN_OPTIONS-}" ] &&
+	try pipelines.py 'geomean' "$python" -B bench/pipelines.py -o "$out/pipelines" --train 200 --rounds 1 KMeans LDA ||
+	pass_over pipelines.py 'no python with onnxruntime and skl2onnx (HONE_PYTHON)'
 has emx_onnx_cgen && try conformance_peer.py test_abs "$python" -B bench/conformance_peer.py -j 1 --sources wheel --out "$out/emx.tsv" test_abs ||
 	pass_over conformance_peer.py 'no python with emx-onnx-cgen (HONE_PYTHON)'
 has json && try gears.py 'of the largest alone' "$python" -B bench/gears.py build examples/digits/digits.onnx "$out/gears" batch=1 batch=2 ||
