@@ -257,7 +257,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Find, 2, 2, 1, 1, PURE, "") \
 	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \
 	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \
-	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM !targets:i") \
+	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM comparison:s=MIXED !targets:i") \
 	X(ZipMap, 1, 1, 1, 1, PURE, "classlabels_int64s:I classlabels_strings:S")
 /* clang-format on */
 #endif

@@ -255,6 +255,32 @@ static val_id put_roots(const struct forest *f)
 	return const_new(f->x->m, 0, DT_I32, 1, &n, root, (size_t)n * sizeof *root);
 }
 
+/* A node that asks whether x is at least or more than a number asks whether it is not less or at most. */
+static void turn_around(struct branch *b)
+{
+	enum { LE, LT, GE, GT };
+	int64_t yes = b->yes;
+
+	if (b->mode != GE && b->mode != GT)
+		return;
+	b->mode = b->mode == GE ? LT : LE;
+	b->yes = b->no;
+	b->no = yes;
+	b->nan = !b->nan;
+}
+
+/* The comparison that all nodes have, as Trees calls it. */
+static const char *one_comparison(const struct forest *f)
+{
+	bool le = true, lt = true;
+
+	for (size_t i = 0; i < f->nodes.n; i++) {
+		le &= f->nodes.a[i].mode == 0;
+		lt &= f->nodes.a[i].mode == 1;
+	}
+	return le ? "LE" : lt ? "LT" : "MIXED";
+}
+
 /* The operator: scores of the rows v. */
 static val_id put_trees(struct forest *f, val_id v)
 {
@@ -263,12 +289,15 @@ static val_id put_trees(struct forest *f, val_id v)
 
 	if (contrib_rank(x, in[0]) == 1)
 		in[0] = contrib_reshaped(x, in[0], 2, (int64_t[]){1, -1});
+	for (size_t i = 0; i < f->nodes.n; i++)
+		turn_around(&f->nodes.a[i]);
 	order_nodes(f);
 	in[1] = put_records(f);
 	put_votes(f, in + 2);
 	in[5] = put_roots(f);
 	y = make(x, OP_Trees, 6, in);
 	attr_set_str(x->m, made(x, y), "aggregate", f->how);
+	attr_set_str(x->m, made(x, y), "comparison", one_comparison(f));
 	attr_set_int(x->m, made(x, y), "targets", f->targets);
 	return y;
 }

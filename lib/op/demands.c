@@ -215,5 +215,5 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Demand] = {"Z B", ""},
 	[OP_Find] = {"A A=0[?]", ""},
 	[OP_Coupling] = {"F[?,?]", "classes2..10000"},
-	[OP_Trees] = {"F[?,?] W[?,?] W[?] W[?] F[?] W[?]", "aggregate{SUM,AVERAGE,MIN,MAX} targets1..2147483647"},
+	[OP_Trees] = {"F[?,?] W[?,?] W[?] W[?] F[?] W[?]", "aggregate{SUM,AVERAGE,MIN,MAX} comparison{MIXED,LE,LT} targets1..2147483647"},
 };

@@ -21,6 +21,7 @@ static const char *check_trees(struct infer *I, int64_t targets)
 	const int32_t *node = tree_words(I, 1, &nodes), *start = tree_words(I, 2, &starts), *target = tree_words(I, 3, &votes),
 		      *root = tree_words(I, 5, &roots);
 	int64_t words = rule_rank(I, 1) == 2 && poly_is_const(rule_polys(I), rule_dim(I, 1, 1), &words) ? words : 0;
+	int all = *attr_s(I->n, "comparison") == 'M' ? -1 : strcmp(attr_s(I->n, "comparison"), "LE") != 0;
 	bool known = rule_rank(I, 0) == 2 && poly_is_const(rule_polys(I), rule_dim(I, 0, 1), &features);
 
 	if (node && words != 4 && words != 5)
@@ -30,6 +31,8 @@ static const char *check_trees(struct infer *I, int64_t targets)
 		const int32_t *r = node + i * words;
 		if (r[0] < 0 || (known && r[0] >> 4 >= features))
 			return rule_why(I, "node %lld asks for feature %d of %lld", (long long)i, r[0] >> 4, (long long)features);
+		if (all >= 0 && (r[0] & 15) >> 1 != all)
+			return rule_why(I, "node %lld has another comparison than the attribute says", (long long)i);
 		for (int k = 1; k < 3; k++)
 			if (r[k] >= 0 ? r[k] <= i || r[k] >= nodes : ~r[k] >= starts - 1)
 				return rule_why(I, "node %lld leads to %s %d, which is not there or before it", (long long)i,

@@ -162,11 +162,11 @@ def grow(features, depth, modes, values):
     return node(depth), count[0]
 
 
-def forest(trees, features, targets, votes, prefix, modes, values, positive=False, only=None):
+def forest(trees, features, targets, votes, prefix, modes, values, positive=False, only=None, depth=5):
     """Attributes of TreeEnsembleRegressor or Classifier."""
     rows, cast = [], []
     for t in range(trees):
-        tree, leaves = grow(features, int(rng.integers(0, 5)), modes, values)
+        tree, leaves = grow(features, int(rng.integers(0, depth)), modes, values)
         flat = []
 
         def walk(n):
@@ -198,7 +198,10 @@ MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRA
 
 def trees():
     values = [-1.0, -0.5, 0.0, 0.5, 1.0]
-    rows = lambda t: rng.choice(np.array(values + [np.nan]), (17, 4)).astype(t)
+    rows = lambda t, n=17: rng.choice(np.array(values + [np.nan]), (n, 4)).astype(t)
+    for depth, modes in ((5, MODES), (7, ["BRANCH_LT"]), (9, MODES), (8, ["BRANCH_LEQ"])):  # from 32 rows on small trees are computed otherwise
+        one(f"TreeEnsembleRegressor of many rows, depth {depth}", "TreeEnsembleRegressor", [rows(np.float32, 75)], native=True, export=False, n_targets=2,
+            **forest(9, 4, 2, int(rng.integers(1, 3)), "target", modes, values, depth=depth))
     for t in (np.float32, np.float64):
         for how in ("SUM", "AVERAGE", "MIN", "MAX"):
             a = forest(9, 4, 3, 3, "target", MODES if t == np.float32 else ["BRANCH_LEQ"], values)
