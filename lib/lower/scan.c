@@ -73,9 +73,11 @@ struct rnn {
 	enum math_fn act[ACTIVATIONS_MAX];
 	int per;        /* activations a direction */
 	stage_id input; /* t b d g: what the input gives to all gates */
+	bool rounds;    /* products read the state as DynamicQuantizeLinear rounds it */
 	/* Of the direction at hand. */
 	int d;
 	uint32_t scan;
+	stage_id codes; /* rounded states */
 	stage_id state[DIRECTIONS_MAX], cell[DIRECTIONS_MAX];
 };
 
@@ -164,15 +166,20 @@ static stage_id step_stage(struct rnn *q, const char *name, int64_t n, const cha
 	return s;
 }
 
-/* Element j of what stage `of` had in the step before stage s's; in the first step operand init (0 if there is none). */
-static ex_id earlier(struct rnn *q, stage_id of, uint32_t init, stage_id s, poly j)
+/* Element j of sequence b of what stage `of` had in the step before stage s's; in the first step operand init (0 if there is none). */
+static ex_id earlier_of(struct rnn *q, stage_id of, uint32_t init, stage_id s, poly b, poly j)
 {
 	struct lower *L = q->L;
-	poly step = stage_axis(L->p, s, 0), b = stage_axis(L->p, s, 1), d = poly_const(L->p->P, q->d);
+	poly step = stage_axis(L->p, s, 0), d = poly_const(L->p->P, q->d);
 	ex_id e = low_of(L, of, (poly[]){poly_addc(L->p->P, step, -1), b, j});
 	ex_id first = low_has(L, init) ? low_read_wide(L, init, q->batch_first ? (poly[]){b, d, j} : (poly[]){d, b, j}) : low_num(L, e, 0);
 
 	return after_first(L, step, e, first);
+}
+
+static ex_id earlier(struct rnn *q, stage_id of, uint32_t init, stage_id s, poly j)
+{
+	return earlier_of(q, of, init, s, stage_axis(q->L->p, s, 1), j);
 }
 
 /* Element k of row (first + g) of R. Rows that are some of a constant's are one of their own: it can lie as its product likes. */
@@ -244,14 +251,88 @@ static ex_id peep(struct rnn *q, stage_id s, ex_id x, int number, ex_id c)
 	return low_has(L, 7) ? low_fn2(L, FN_ADD, x, low_fn2(L, FN_MUL, low_read_wide(L, 7, at), c)) : x;
 }
 
+static stage_id one_number_a_step(struct rnn *q, const char *name)
+{
+	stage_id s = low_stage(q->L, name, DT_F32, 1, (int64_t[]){q->T}, "s");
+
+	stage_scan(q->L->p, s, 0, q->scan);
+	return s;
+}
+
+static ex_id at_step(struct rnn *q, stage_id of, stage_id s) { return low_of(q->L, of, (poly[]){stage_axis(q->L->p, s, 0)}); }
+
+/* The state before, in each step rounded to 256 steps between its least and its greatest number, which are at most and at least 0: what
+ * DynamicQuantizeLinear and DequantizeLinear make of it. */
+struct rounding {
+	stage_id range; /* s e: the greatest number and that of all negatives */
+	stage_id scale, zero;
+};
+
+static void round_stages(struct rnn *q, struct rounding *r)
+{
+	r->range = low_stage(q->L, "range", DT_F32, 2, (int64_t[]){q->T, 2}, "s e");
+	stage_scan(q->L->p, r->range, 0, q->scan);
+	r->scale = one_number_a_step(q, "scale");
+	r->zero = one_number_a_step(q, "zero");
+	q->codes = step_stage(q, "codes", q->H, "s b j");
+}
+
+static void range_body(struct rnn *q, stage_id s)
+{
+	struct lower *L = q->L;
+	poly b = stage_reduce(L->p, s, "b", q->B), j = stage_reduce(L->p, s, "j", q->H);
+	poly first = poly_mulc(L->p->P, stage_axis(L->p, s, 1), -1);
+	ex_id h = earlier_of(q, q->state[q->d], 5, s, b, j);
+
+	stage_body(L->p, s, COMB_MAX, ex_guard(L->p, 1, &first, h, low_fn1(L, FN_NEG, h)));
+}
+
+/* The greatest number of a step, at least 0, or the least, at most 0, as stage s reads them. */
+static ex_id end_of_range(struct rnn *q, const struct rounding *r, stage_id s, bool greatest)
+{
+	struct lower *L = q->L;
+	ex_id x = low_of(L, r->range, (poly[]){stage_axis(L->p, s, 0), poly_const(L->p->P, !greatest)});
+
+	x = low_fnc(L, FN_MAX, x, 0);
+	return greatest ? x : low_fn1(L, FN_NEG, x);
+}
+
+static void round_bodies(struct rnn *q, const struct rounding *r)
+{
+	struct lower *L = q->L;
+
+	range_body(q, r->range);
+	ex_id range = low_fn2(L, FN_SUB, end_of_range(q, r, r->scale, true), end_of_range(q, r, r->scale, false));
+	stage_body(L->p, r->scale, COMB_NONE,
+		   low_select(L, low_fnc(L, FN_EQ, range, 0), low_num(L, range, 1), low_fnc(L, FN_DIV, range, 255)));
+	ex_id from = low_fn1(L, FN_NEG, end_of_range(q, r, r->zero, false));
+	stage_body(L->p, r->zero, COMB_NONE, low_fn1(L, FN_ROUND, low_fn2(L, FN_DIV, from, at_step(q, r->scale, r->zero))));
+	ex_id scale = at_step(q, r->scale, q->codes), zero = at_step(q, r->zero, q->codes);
+	ex_id h = earlier(q, q->state[q->d], 5, q->codes, stage_axis(L->p, q->codes, 2));
+	ex_id code = low_fn2(L, FN_ADD, low_fn1(L, FN_ROUND, low_fn2(L, FN_DIV, h, scale)), zero);
+	code = low_fnc(L, FN_MIN, low_fnc(L, FN_MAX, code, 0), 255);
+	stage_body(L->p, q->codes, COMB_NONE, low_fn2(L, FN_MUL, low_fn2(L, FN_SUB, code, zero), scale));
+}
+
+static ex_id rounded_state(struct rnn *q, stage_id s, poly k)
+{
+	return low_of(q->L, q->codes, (poly[]){stage_axis(q->L->p, s, 0), stage_axis(q->L->p, s, 1), k});
+}
+
 /* Gates in ONNX's order: input, output, forget, cell. */
 static void lstm_direction(struct rnn *q)
 {
 	struct lower *L = q->L;
+	struct rounding r = {0};
+
+	if (q->rounds)
+		round_stages(q, &r);
 	stage_id gates = step_stage(q, "gates", 4 * q->H, "s b g"), c = q->cell[q->d] = step_stage(q, "cell", q->H, "s b j");
 	stage_id h = q->state[q->d] = step_stage(q, "state", q->H, "s b j");
 
-	recurrent_product(q, gates, 0, state_before);
+	if (q->rounds)
+		round_bodies(q, &r);
+	recurrent_product(q, gates, 0, q->rounds ? rounded_state : state_before);
 	ex_id was = earlier(q, c, 6, c, stage_axis(L->p, c, 2));
 	ex_id in = activate(q, 0, peep(q, c, both(q, gates, c, 0), 0, was)), forget;
 	if (attr_i(L->n, "input_forget"))
@@ -331,6 +412,7 @@ static const char *recurrent(struct lower *L, int gates, const char *const *usua
 	struct rnn q;
 	const char *why = read_rnn(&q, L, gates);
 
+	q.rounds = L->n->op == OP_DynamicQuantizeLSTM;
 	if (why || (why = read_activations(&q, usual, per)))
 		return why;
 	input_product(&q);
@@ -349,5 +431,5 @@ static const char *gru(struct lower *L) { return recurrent(L, 3, (const char *co
 static const char *rnn(struct lower *L) { return recurrent(L, 1, (const char *const[]){"Tanh"}, 1, rnn_direction); }
 
 const struct lower_row lower_scan[] = {
-	{OP_CumProd, cumprod}, {OP_CumSum, cumsum}, {OP_LSTM, lstm}, {OP_GRU, gru}, {OP_RNN, rnn}, {0},
+	{OP_CumProd, cumprod}, {OP_CumSum, cumsum}, {OP_LSTM, lstm}, {OP_DynamicQuantizeLSTM, lstm}, {OP_GRU, gru}, {OP_RNN, rnn}, {0},
 };

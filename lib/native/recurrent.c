@@ -1,4 +1,4 @@
-/* RNN, GRU, LSTM: one loop over time, a cell each. Sums are in f32, of f64 in f64. */
+/* RNN, GRU, LSTM, DynamicQuantizeLSTM: one loop over time, a cell each. Sums are in f32, of f64 in f64. */
 #include "native/native.h"
 #include "native/recurrent_functions.h"
 
@@ -12,6 +12,7 @@ struct recurrent_activation {
 struct recurrent {
 	int64_t T, B, I, H, gates, dirs; /* steps, batch, sizes of input and state; gates: 1 RNN, 3 GRU, 4 LSTM */
 	bool batch_first, reverse, input_forget, linear_before_reset;
+	bool rounds; /* products read the state as DynamicQuantizeLinear rounds it */
 	double clip;
 	int per; /* functions of a direction */
 	struct recurrent_activation of[RECURRENT_FUNCTIONS_MAX];
@@ -78,13 +79,13 @@ static const char *recurrent_operands(struct native *n, struct recurrent *q)
 	return NULL;
 }
 
-static const char *recurrent_read(struct native *n, struct recurrent *q, int gates)
+static const char *recurrent_read(struct native *n, struct recurrent *q, int gates, bool rounds)
 {
 	const struct native_tensor *x = &n->in[0], *w = &n->in[1], *r = &n->in[2];
 	const char *direction = native_str(n, "direction"), *why;
 	int64_t cells;
 
-	*q = (struct recurrent){.gates = gates, .x = x};
+	*q = (struct recurrent){.gates = gates, .rounds = rounds, .x = x};
 	q->dirs = !strcmp(direction, "bidirectional") ? 2 : 1;
 	q->reverse = !strcmp(direction, "reverse");
 	q->batch_first = native_int(n, "layout");
@@ -135,6 +136,7 @@ static const char *recurrent_results(struct native *n, struct recurrent *q)
 #define RECURRENT_TYPE NATIVE_F32
 #define RECURRENT_EXP  expf
 #define RECURRENT_TANH tanhf
+#define RECURRENT_RINT rintf
 #define RECURRENT_ALL  native_floats
 #define RECURRENT(x)   recurrent_float_##x
 #include "native/recurrent_real.h"
@@ -142,12 +144,14 @@ static const char *recurrent_results(struct native *n, struct recurrent *q)
 #undef RECURRENT_TYPE
 #undef RECURRENT_EXP
 #undef RECURRENT_TANH
+#undef RECURRENT_RINT
 #undef RECURRENT_ALL
 #undef RECURRENT
 #define RECURRENT_REAL double
 #define RECURRENT_TYPE NATIVE_F64
 #define RECURRENT_EXP  exp
 #define RECURRENT_TANH tanh
+#define RECURRENT_RINT rint
 #define RECURRENT_ALL  native_doubles
 #define RECURRENT(x)   recurrent_double_##x
 #include "native/recurrent_real.h"
@@ -155,19 +159,21 @@ static const char *recurrent_results(struct native *n, struct recurrent *q)
 #undef RECURRENT_TYPE
 #undef RECURRENT_EXP
 #undef RECURRENT_TANH
+#undef RECURRENT_RINT
 #undef RECURRENT_ALL
 #undef RECURRENT
 
-static const char *recurrent_run(struct native *n, int gates)
+static const char *recurrent_run(struct native *n, int gates, bool rounds)
 {
 	struct recurrent q;
-	const char *why = recurrent_read(n, &q, gates);
+	const char *why = recurrent_read(n, &q, gates, rounds);
 
 	if (why || (why = recurrent_results(n, &q)) || !q.H)
 		return why;
 	return n->in[0].type == NATIVE_F64 ? recurrent_double_run(n, &q) : recurrent_float_run(n, &q);
 }
 
-NATIVE const char *native_RNN(struct native *n) { return recurrent_run(n, 1); }
-NATIVE const char *native_GRU(struct native *n) { return recurrent_run(n, 3); }
-NATIVE const char *native_LSTM(struct native *n) { return recurrent_run(n, 4); }
+NATIVE const char *native_RNN(struct native *n) { return recurrent_run(n, 1, false); }
+NATIVE const char *native_GRU(struct native *n) { return recurrent_run(n, 3, false); }
+NATIVE const char *native_LSTM(struct native *n) { return recurrent_run(n, 4, false); }
+NATIVE const char *native_DynamicQuantizeLSTM(struct native *n) { return recurrent_run(n, 4, true); }

@@ -1,12 +1,12 @@
 /* The loops of RNN, GRU and LSTM, once for numbers of type REAL. No include guard: recurrent.c includes it twice. */
 
-/* Up to four sequences, in step. */
+/* A direction, and the sequences of it that are at hand: up to four, in step. */
 struct RECURRENT(group) {
 	const struct recurrent *q;
-	int64_t d, b, n; /* direction, first sequence, how many */
-	int64_t len[RECURRENT_GROUP];
+	int64_t d, b, n;                           /* direction, first sequence, how many */
 	const RECURRENT_REAL *W, *R, *wb, *rb, *P; /* of the direction; biases and peepholes may be NULL */
-	RECURRENT_REAL *x, *h, *c, *g, *r;         /* n rows each: input of a step, state, cell, sums of gates by input and by state */
+	RECURRENT_REAL *h, *c, *from;              /* a row for each sequence: state, cell, state as products read it */
+	RECURRENT_REAL *x, *g, *r;                 /* a row for each at hand: input of a step, sums of gates by input and by state */
 };
 
 typedef RECURRENT_REAL RECURRENT(vec) __attribute__((vector_size(32), aligned(sizeof(RECURRENT_REAL)), may_alias));
@@ -91,14 +91,14 @@ static void RECURRENT(cell_rnn)(struct RECURRENT(group) * u, int64_t s)
 	int64_t H = u->q->H;
 
 	for (int64_t i = 0; i < H; i++)
-		u->h[s * H + i] = RECURRENT(activate)(u, 0, u->g[s * H + i] + u->r[s * H + i]);
+		u->h[(u->b + s) * H + i] = RECURRENT(activate)(u, 0, u->g[s * H + i] + u->r[s * H + i]);
 }
 
 /* Gates: update, reset, hidden. */
 static void RECURRENT(cell_gru)(struct RECURRENT(group) * u, int64_t s)
 {
 	int64_t H = u->q->H;
-	RECURRENT_REAL *z = u->g + s * 3 * H, *r = z + H, *n = r + H, *sum = u->r + s * 3 * H, *h = u->h + s * H;
+	RECURRENT_REAL *z = u->g + s * 3 * H, *r = z + H, *n = r + H, *sum = u->r + s * 3 * H, *h = u->h + (u->b + s) * H;
 
 	for (int64_t i = 0; i < 2 * H; i++)
 		z[i] = RECURRENT(activate)(u, 0, z[i] + sum[i]);
@@ -118,7 +118,7 @@ static void RECURRENT(cell_lstm)(struct RECURRENT(group) * u, int64_t s)
 {
 	int64_t H = u->q->H;
 	const RECURRENT_REAL *g = u->g + s * 4 * H, *r = u->r + s * 4 * H, *P = u->P;
-	RECURRENT_REAL *c = u->c + s * H, *h = u->h + s * H;
+	RECURRENT_REAL *c = u->c + (u->b + s) * H, *h = u->h + (u->b + s) * H;
 
 	for (int64_t i = 0; i < H; i++) {
 		RECURRENT_REAL in = RECURRENT(activate)(u, 0, g[i] + r[i] + (P ? P[i] * c[i] : 0)), forget = 1 - in;
@@ -146,28 +146,34 @@ static void RECURRENT(store)(const struct native_tensor *t, int64_t i, int64_t n
 		native_set(t->type, t->data, i + k, from[k]);
 }
 
-/* Where input k of the group is, step s of its sequence, in X and in Y. */
-static int64_t RECURRENT(at)(const struct RECURRENT(group) * u, int64_t k, int64_t s, int64_t *y)
+static int64_t RECURRENT(length)(const struct recurrent *q, int64_t b)
+{
+	return q->lens ? native_get_int(q->lens->type, q->lens->data, b) : q->T;
+}
+
+/* Where step s of sequence b is, in X and in Y. */
+static int64_t RECURRENT(at)(const struct RECURRENT(group) * u, int64_t b, int64_t s, int64_t *y)
 {
 	const struct recurrent *q = u->q;
-	int64_t b = u->b + k, t = u->d || q->reverse ? u->len[k] - 1 - s : s;
+	int64_t t = u->d || q->reverse ? RECURRENT(length)(q, b) - 1 - s : s;
 
 	*y = (q->batch_first ? (b * q->T + t) * q->dirs + u->d : (t * q->dirs + u->d) * q->B + b) * q->H;
 	return (q->batch_first ? b * q->T + t : t * q->B + b) * q->I;
 }
 
+/* Step s of the sequences at hand. */
 static void RECURRENT(step)(struct RECURRENT(group) * u, int64_t s)
 {
 	const struct recurrent *q = u->q;
 	int64_t y, all = q->gates * q->H;
 
 	for (int64_t k = 0; k < u->n; k++)
-		if (s < u->len[k])
-			RECURRENT(load)(q->x, RECURRENT(at)(u, k, s, &y), q->I, u->x + k * q->I);
+		if (s < RECURRENT(length)(q, u->b + k))
+			RECURRENT(load)(q->x, RECURRENT(at)(u, u->b + k, s, &y), q->I, u->x + k * q->I);
 	RECURRENT(products)(u->W, u->wb, u->x, u->n, all, q->I, u->g, all);
-	RECURRENT(products)(u->R, u->rb, u->h, u->n, all, q->H, u->r, all);
+	RECURRENT(products)(u->R, u->rb, u->from + u->b * q->H, u->n, all, q->H, u->r, all);
 	for (int64_t k = 0; k < u->n; k++) {
-		if (s >= u->len[k])
+		if (s >= RECURRENT(length)(q, u->b + k))
 			continue;
 		if (q->gates == 4)
 			RECURRENT(cell_lstm)(u, k);
@@ -175,45 +181,80 @@ static void RECURRENT(step)(struct RECURRENT(group) * u, int64_t s)
 			RECURRENT(cell_gru)(u, k);
 		else
 			RECURRENT(cell_rnn)(u, k);
-		RECURRENT(at)(u, k, s, &y);
+		RECURRENT(at)(u, u->b + k, s, &y);
 		if (q->y.data)
-			RECURRENT(store)(&q->y, y, q->H, u->h + k * q->H);
+			RECURRENT(store)(&q->y, y, q->H, u->h + (u->b + k) * q->H);
 	}
 }
 
-static void RECURRENT(run_group)(struct RECURRENT(group) * u)
+/* to: n numbers as DynamicQuantizeLinear and then DequantizeLinear have them. */
+static void RECURRENT(round)(const RECURRENT_REAL *from, int64_t n, RECURRENT_REAL *to)
+{
+	RECURRENT_REAL lo = 0, hi = 0, scale, zero, code;
+
+	for (int64_t i = 0; i < n; i++) {
+		lo = from[i] < lo ? from[i] : lo;
+		hi = from[i] > hi ? from[i] : hi;
+	}
+	scale = hi == lo ? 1 : (hi - lo) / 255;
+	zero = RECURRENT_RINT(-lo / scale);
+	for (int64_t i = 0; i < n; i++) {
+		code = RECURRENT_RINT(from[i] / scale) + zero;
+		to[i] = ((code < 0 ? 0 : code > 255 ? 255 : code) - zero) * scale;
+	}
+}
+
+/* States from which sequence b begins and at which it ends. */
+static int64_t RECURRENT(state_at)(const struct RECURRENT(group) * u, int64_t b)
+{
+	return (u->q->batch_first ? b * u->q->dirs + u->d : u->d * u->q->B + b) * u->q->H;
+}
+
+static void RECURRENT(begin)(struct RECURRENT(group) * u)
+{
+	const struct recurrent *q = u->q;
+	int64_t H = q->H;
+
+	memset(u->h, 0, (size_t)(q->B * H) * sizeof *u->h);
+	memset(u->c, 0, (size_t)(q->B * H) * sizeof *u->c);
+	memset(u->x, 0, (size_t)(RECURRENT_GROUP * q->I) * sizeof *u->x);
+	for (int64_t b = 0; b < q->B; b++) {
+		if (q->h0)
+			RECURRENT(load)(q->h0, RECURRENT(state_at)(u, b), H, u->h + b * H);
+		if (q->c0)
+			RECURRENT(load)(q->c0, RECURRENT(state_at)(u, b), H, u->c + b * H);
+	}
+}
+
+static void RECURRENT(run_direction)(struct RECURRENT(group) * u)
 {
 	const struct recurrent *q = u->q;
 	int64_t longest = 0, H = q->H;
 
-	for (int64_t k = 0; k < u->n; k++) {
-		int64_t b = u->b + k, at = (q->batch_first ? b * q->dirs + u->d : u->d * q->B + b) * H;
-		u->len[k] = q->lens ? native_get_int(q->lens->type, q->lens->data, b) : q->T;
-		longest = u->len[k] > longest ? u->len[k] : longest;
-		memset(u->h + k * H, 0, (size_t)H * sizeof *u->h);
-		memset(u->c + k * H, 0, (size_t)H * sizeof *u->c);
-		memset(u->x + k * q->I, 0, (size_t)q->I * sizeof *u->x);
-		if (q->h0)
-			RECURRENT(load)(q->h0, at, H, u->h + k * H);
-		if (q->c0)
-			RECURRENT(load)(q->c0, at, H, u->c + k * H);
+	RECURRENT(begin)(u);
+	for (int64_t b = 0; b < q->B; b++)
+		longest = RECURRENT(length)(q, b) > longest ? RECURRENT(length)(q, b) : longest;
+	for (int64_t s = 0; s < longest; s++) {
+		if (q->rounds)
+			RECURRENT(round)(u->h, q->B * H, u->from);
+		for (u->b = 0; u->b < q->B; u->b += RECURRENT_GROUP) {
+			u->n = q->B - u->b < RECURRENT_GROUP ? q->B - u->b : RECURRENT_GROUP;
+			RECURRENT(step)(u, s);
+		}
 	}
-	for (int64_t s = 0; s < longest; s++)
-		RECURRENT(step)(u, s);
-	for (int64_t k = 0; k < u->n; k++) {
-		int64_t b = u->b + k, at = (q->batch_first ? b * q->dirs + u->d : u->d * q->B + b) * H;
+	for (int64_t b = 0; b < q->B; b++) {
 		if (q->yh.data)
-			RECURRENT(store)(&q->yh, at, H, u->h + k * H);
+			RECURRENT(store)(&q->yh, RECURRENT(state_at)(u, b), H, u->h + b * H);
 		if (q->yc.data)
-			RECURRENT(store)(&q->yc, at, H, u->c + k * H);
+			RECURRENT(store)(&q->yc, RECURRENT(state_at)(u, b), H, u->c + b * H);
 	}
 }
 
 static const char *RECURRENT(run)(struct native *n, const struct recurrent *q)
 {
-	int64_t all = q->gates * q->H, row = q->I + 2 * q->H + 2 * all;
+	int64_t all = q->gates * q->H, row = q->I + 2 * all, cells = q->B * q->H;
 	bool any = q->T && q->B, biased = any && native_has(n, 3), peeps = any && q->gates == 4 && native_has(n, 7);
-	RECURRENT_REAL *memory = n->scratch(n, (size_t)row * RECURRENT_GROUP * sizeof *memory);
+	RECURRENT_REAL *memory = n->scratch(n, (size_t)(row * RECURRENT_GROUP + cells * (q->rounds ? 3 : 2)) * sizeof *memory);
 	const RECURRENT_REAL *W = any ? RECURRENT_ALL(n, &n->in[1]) : memory, *R = any ? RECURRENT_ALL(n, &n->in[2]) : memory;
 	const RECURRENT_REAL *B = biased ? RECURRENT_ALL(n, &n->in[3]) : NULL, *P = peeps ? RECURRENT_ALL(n, &n->in[7]) : NULL;
 
@@ -225,14 +266,12 @@ static const char *RECURRENT(run)(struct native *n, const struct recurrent *q)
 		u.rb = B ? u.wb + all : NULL;
 		u.P = P ? P + d * 3 * q->H : NULL;
 		u.x = memory;
-		u.h = u.x + RECURRENT_GROUP * q->I;
-		u.c = u.h + RECURRENT_GROUP * q->H;
-		u.g = u.c + RECURRENT_GROUP * q->H;
+		u.g = u.x + RECURRENT_GROUP * q->I;
 		u.r = u.g + RECURRENT_GROUP * all;
-		for (; u.b < q->B; u.b += RECURRENT_GROUP) {
-			u.n = q->B - u.b < RECURRENT_GROUP ? q->B - u.b : RECURRENT_GROUP;
-			RECURRENT(run_group)(&u);
-		}
+		u.h = u.r + RECURRENT_GROUP * all;
+		u.c = u.h + cells;
+		u.from = q->rounds ? u.c + cells : u.h;
+		RECURRENT(run_direction)(&u);
 	}
 	return NULL;
 }

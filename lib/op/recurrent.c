@@ -103,5 +103,6 @@ const struct op ops_recurrent[] = {
 	{OP_RNN, shape_recurrent, eval_native, flops_recurrent},
 	{OP_GRU, shape_recurrent, eval_native, flops_recurrent},
 	{OP_LSTM, shape_recurrent, eval_native, flops_recurrent},
+	{OP_DynamicQuantizeLSTM, shape_recurrent, eval_native, flops_recurrent},
 	{0},
 };

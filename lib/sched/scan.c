@@ -27,6 +27,8 @@ bool template_scan(struct schedule *r)
 	for (stage_id s = 1, n = (stage_id)p->stages.n; s < n; s++) { /* tiles add stages */
 		if (lstage(p, s)->gone)
 			continue;
+		if (in_scan(p, s) && lstage(p, s)->comb == COMB_MAX) /* a range: a few numbers of one row, left as plain loops */
+			continue;
 		if (lstage(p, s)->comb != COMB_NONE)
 			template_tile(r, s);
 		else if (in_scan(p, s))

@@ -33,9 +33,9 @@ class Const:
 class Form:
     """One node: operands are arrays (inputs), Const or None; results a list of names, "" for one that is not asked for. want: the results
     by numpy, where ONNX Runtime has no kernel. apart: what a result may differ by, as a share of its largest number."""
-    def __init__(self, operands, results=("y",), attrs=None, domain="com.microsoft", want=None, apart=None, open_sizes=None, only=None):
+    def __init__(self, operands, results=("y",), attrs=None, domain="com.microsoft", want=None, apart=None, only=None):
         self.operands, self.results, self.attrs, self.domain = operands, results, attrs or {}, domain
-        self.want, self.apart, self.open, self.only = want, apart, open_sizes, only or {}
+        self.want, self.apart, self.only = want, apart, only or {}
 
 
 def maker(f):
@@ -495,7 +495,7 @@ def DynamicQuantizeLSTM():
     scale = lambda: Const(np.full(1 + two, 0.01, np.float32))
     return Form([f32(s, b, n), code(1 + two, n, 4 * hid), code(1 + two, hid, 4 * hid), Const(f32(1 + two, 8 * hid)) if some() else None, None,
                  f32(1 + two, b, hid) if some() else None, f32(1 + two, b, hid) if some() else None, None, scale(), zero, scale(), zero],
-                results=["y", "h", "c"], attrs={"hidden_size": hid, "direction": "bidirectional" if two else "forward"}, apart=3e-2)
+                results=["y", "h", "c"], attrs={"hidden_size": hid, "direction": "bidirectional" if two else pick("forward", "reverse")}, apart=1e-4)
 
 
 @maker
@@ -629,7 +629,7 @@ def Unique():
 
 
 # ---- one form ----
-def model(name, form):
+def model(name, form, open_sizes=False):
     feed, init, names = {}, [], []
     for k, a in enumerate(form.operands):
         names.append("" if a is None else f"o{k}")
@@ -640,7 +640,8 @@ def model(name, form):
     while names and not names[-1]:
         names.pop()
     node = h.make_node(name, names, list(form.results), domain=form.domain, **form.attrs)
-    g = h.make_graph([node], "g", [h.make_tensor_value_info(n, h.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in feed.items()],
+    dims = lambda a: [None] * np.ndim(a) if open_sizes else np.shape(a)
+    g = h.make_graph([node], "g", [h.make_tensor_value_info(n, h.np_dtype_to_tensor_dtype(a.dtype), dims(a)) for n, a in feed.items()],
                      [onnx.ValueInfoProto(name=r) for r in form.results if r], init)
     return h.make_model(g, opset_imports=[h.make_opsetid("", 21), h.make_opsetid("com.microsoft", 1)], ir_version=10), feed
 
@@ -648,6 +649,7 @@ def model(name, form):
 def ort_run(m, feed):
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1  # with more, DynamicQuantizeLSTM rounds the states of parts of the batch
     return ort.InferenceSession(m.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feed)
 
 
@@ -672,8 +674,8 @@ def differs(want, got, apart):
 
 
 def one(name, form):
-    """'' if it is right, "refused" by name, or what is wrong."""
-    m, feed = model(name, form)
+    """'' if it is right, "refused" by name, or what is wrong. A third of the files do not say how large their inputs are."""
+    m, feed = model(name, form, some(0.3))
     want = form.want if form.want is not None else ort_run(m, feed)
     onnx.save(m, "c.onnx")
     np.savez("in.npz", **feed)

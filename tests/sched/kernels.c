@@ -92,6 +92,7 @@ static const struct text texts[] = {
 	{"GRU{hidden_size=40} f32 5x1x30 1x120x30 1x120x40 1x240"},
 	{"GRU{hidden_size=40} f32 5x3x30 1x120x30 1x120x40 1x240"},
 	{"LSTM{hidden_size=70} f32 1x1x30 1x280x30 1x280x70 1x560"},
+	{"hone.DynamicQuantizeLSTM{direction=bidirectional hidden_size=40} f32 5x3x30 2x160x30c 2x160x40c 2x320c _ 2x3x40"},
 	{"GRU{hidden_size=40 linear_before_reset=1} f32 1x1x30 1x120x30 1x120x40 1x240 _ 1x1x40"},
 	{"ArgMax{keepdims=0} f16 7x60"},
 	/* rows that are read where they lie */

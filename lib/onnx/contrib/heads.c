@@ -30,7 +30,7 @@ val_id contrib_positions(struct contrib *x, val_id first, val_id batch, val_id r
 val_id contrib_rotary(struct contrib *x, val_id v, val_id cos, val_id sin, val_id positions, bool interleaved)
 {
 	int64_t half, size;
-	bool part = contrib_extent(x, cos, 1, &half) && contrib_extent(x, v, 3, &size) && half * 2 != size;
+	bool part = contrib_extent(x, cos, 1, &half) && !(contrib_extent(x, v, 3, &size) && half * 2 == size);
 
 	v = make(x, OP_RotaryEmbedding, 4, (val_id[]){v, cos, sin, positions});
 	if (part)
@@ -59,13 +59,37 @@ bool contrib_padding_known(struct contrib *x, val_id mask)
 {
 	int rank = mask ? contrib_rank(x, mask) : 2;
 
-	return rank == 2 || rank == 3 || (rank == 1 && (is_times_batch(x, mask, 1) || is_times_batch(x, mask, 2)));
+	return rank >= 1 && rank <= 3;
+}
+
+/* Ends of sentences and, behind them, starts: from[0] and from[1], i32 [batch]. Where the sizes do not say whether there are starts, a run
+ * does; without starts sentences begin at 0. */
+static void ends_and_starts(struct contrib *x, val_id v, val_id from[2])
+{
+	val_id batch, twice, none, zero = contrib_scalar(x, DT_I32, 0);
+
+	from[0] = v;
+	from[1] = 0;
+	if (is_times_batch(x, v, 1))
+		return;
+	if (is_times_batch(x, v, 2)) {
+		const val_id *half = contrib_split(x, v, 0, 2, NULL);
+		from[0] = half[0];
+		from[1] = half[1];
+		return;
+	}
+	batch = contrib_size(x, operand(x, 0), 0);
+	twice = bin(x, OP_Mul, batch, contrib_ints(x, 1, (int64_t[]){2}));
+	none = bin(x, OP_Expand, zero, batch);
+	from[0] = contrib_part(x, v, 0, contrib_ints(x, 1, (int64_t[]){0}), batch);
+	from[1] = contrib_part(x, contrib_joined(x, 2, (val_id[]){v, none}, 0), 0, batch, twice);
+	from[1] = tri(x, OP_Where, bin(x, OP_Equal, un(x, OP_Shape, v), twice), from[1], zero);
 }
 
 /* Which keys are seen, as a bool that broadcasts to [batch, heads, queries, keys]. */
 static val_id seen(struct contrib *x, const struct contrib_attention *a)
 {
-	val_id keys, in[2];
+	val_id keys, from[2], see;
 	int rank = contrib_rank(x, a->padding);
 
 	if (rank == 2)
@@ -74,12 +98,9 @@ static val_id seen(struct contrib *x, const struct contrib_attention *a)
 		return bin(x, OP_Unsqueeze, contrib_cast(x, a->padding, DT_BOOL), contrib_ints(x, 1, (int64_t[]){1}));
 	keys = contrib_size(x, a->k, 2);
 	keys = contrib_arange(x, a->past_k ? bin(x, OP_Add, keys, contrib_size(x, a->past_k, 2)) : keys, DT_I32);
-	if (is_times_batch(x, a->padding, 1))
-		return against(x, OP_Less, keys, a->padding);
-	const val_id *half = contrib_split(x, a->padding, 0, 2, NULL); /* ends, then starts */
-	in[0] = against(x, OP_Less, keys, half[0]);
-	in[1] = against(x, OP_GreaterOrEqual, keys, half[1]);
-	return bin(x, OP_And, in[0], in[1]);
+	ends_and_starts(x, a->padding, from);
+	see = against(x, OP_Less, keys, from[0]);
+	return from[1] ? bin(x, OP_And, see, against(x, OP_GreaterOrEqual, keys, from[1])) : see;
 }
 
 const val_id *contrib_attend(struct contrib *x, const struct contrib_attention *a)

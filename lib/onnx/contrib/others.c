@@ -261,12 +261,44 @@ static bool gated_positions(struct contrib *x)
 
 /* ---- a recurrence ---- */
 
+/* Constant weights of codes as constant numbers, transposed; 0: an operand is no constant, or they do not fit. */
+static val_id constant_weights(struct contrib *x, uint32_t i, uint32_t scale)
+{
+	struct tensor *t[3], *to;
+
+	for (uint32_t k = 0; k < 3; k++)
+		if (!(t[k] = node_const(x->m, self(x), k ? scale + k - 1 : i)))
+			return 0;
+	if (t[0]->rank != 3)
+		return 0;
+	int64_t dirs = t[0]->dims[0], rows = t[0]->dims[1], columns = t[0]->dims[2], per[2];
+	for (int k = 0; k < 2; k++) {
+		const struct tensor *c = t[1 + k];
+		if (c->dims[0] != dirs || (c->rank == 2 && c->dims[1] != columns))
+			return 0;
+		per[k] = c->rank == 2 ? columns : 1;
+	}
+	for (uint32_t k = 0; k < 3; k++)
+		tensor_data(x->m, t[k]);
+	to = tensor_new(&x->m->arena, DT_F32, 3, (int64_t[]){dirs, columns, rows});
+	for (int64_t d = 0; d < dirs; d++)
+		for (int64_t c = 0; c < columns; c++) {
+			double s = tensor_get(t[1], d * per[0] + c % per[0]), z = tensor_get(t[2], d * per[1] + c % per[1]);
+			for (int64_t r = 0; r < rows; r++)
+				tensor_set(to, (d * columns + c) * rows + r, (tensor_get(t[0], (d * rows + r) * columns + c) - z) * s);
+		}
+	return const_tensor(x->m, 0, to);
+}
+
 /* Weights [directions, numbers, 4 * hidden] of codes, as LSTM has them. A scale and a zero point are of a direction, or of a column. */
 static val_id weights(struct contrib *x, uint32_t i, uint32_t scale)
 {
-	val_id s = operand(x, scale), z = operand(x, scale + 1), v = contrib_cast(x, operand(x, i), DT_F32);
+	val_id s = operand(x, scale), z = operand(x, scale + 1), v = constant_weights(x, i, scale);
 	int64_t axes[] = {1, 2};
 
+	if (v)
+		return v;
+	v = contrib_cast(x, operand(x, i), DT_F32);
 	for (int k = 0; k < 2; k++) {
 		val_id p = k ? s : contrib_cast(x, z, DT_F32);
 		int rank = contrib_rank(x, k ? s : z);
@@ -276,7 +308,25 @@ static val_id weights(struct contrib *x, uint32_t i, uint32_t scale)
 	return contrib_transposed(x, v, 3, (int64_t[]){0, 2, 1});
 }
 
-/* What ONNX Runtime rounds to bytes in each step, the input and the state, stays as it is. */
+/* The input as bytes are made of it: with one scale and zero point for all steps that the longest sequence has. */
+static val_id rounded_input(struct contrib *x)
+{
+	val_id v = operand(x, 0), lengths = operand(x, 4), seen = v, all[3];
+	node_id q;
+
+	if (lengths) {
+		val_id longest = un(x, OP_ReduceMax, contrib_cast(x, lengths, DT_I64));
+		longest = contrib_reshaped(x, longest, 1, (int64_t[]){1});
+		seen = contrib_part(x, v, 0, contrib_ints(x, 1, (int64_t[]){0}), longest);
+	}
+	q = node_new(x->m, self(x)->graph, OP_DynamicQuantizeLinear, 1, &seen, 3);
+	for (int k = 0; k < 3; k++)
+		all[k] = node(x->m, q)->out[k];
+	if (lengths)
+		all[0] = tri(x, OP_QuantizeLinear, v, all[1], all[2]);
+	return tri(x, OP_DequantizeLinear, all[0], all[1], all[2]);
+}
+
 static bool dynamic_lstm(struct contrib *x)
 {
 	static const char *const names[] = {"activation_alpha", "activation_beta", "activations",  "clip",
@@ -290,11 +340,11 @@ static bool dynamic_lstm(struct contrib *x)
 		if (contrib_rank(x, operand(x, i)) < 1 || contrib_rank(x, operand(x, i)) > 2)
 			return false;
 	for (uint32_t i = 0; i < 8; i++)
-		in[i] = i == 1 ? weights(x, 1, 8) : i == 2 ? weights(x, 2, 10) : operand(x, i);
+		in[i] = i == 0 ? rounded_input(x) : i == 1 ? weights(x, 1, 8) : i == 2 ? weights(x, 2, 10) : operand(x, i);
 	uint32_t nin = 8;
 	while (!in[nin - 1])
 		nin--;
-	node_id id = node_new(x->m, self(x)->graph, OP_LSTM, (int)nin, in, 3);
+	node_id id = node_new(x->m, self(x)->graph, OP_DynamicQuantizeLSTM, (int)nin, in, 3);
 	for (int k = 0; names[k]; k++) {
 		const struct attr *a = attr_find(self(x), names[k]);
 		if (a)
