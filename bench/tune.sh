@@ -1,7 +1,8 @@
 #!/bin/sh
-# tune.sh [--seconds S | --trials N] [--seeds "1 2"] [-o DIR] [MODEL...]: tunes each model with each seed, from nothing, and times every
-# task afresh: against the default schedule and, where there are two seeds, one result against the other; then the whole
-# model, tuned against default, in turns.
+# tune.sh [--seconds S | --trials N] [--seeds "1 2"] [--budget S] [-o DIR] [MODEL...]: tunes each model with each seed, from nothing,
+# and times every task afresh: against the default schedule and, where there are two seeds, one result against the other; then the
+# whole model, tuned against default, in turns.
+# --budget: seconds that a pair of schedules may take (retime's).
 # Models are looked for as bench/find.sh says. What was tuned and measured stays in DIR (build/bench/tune).
 cd "$(dirname "$0")/.." || exit 1
 top=$(pwd)
@@ -10,13 +11,14 @@ PATH=$top/bin:$PATH
 HONE_BLOBS=${HONE_BLOBS:-$top/build/blobs}
 export HONE_BLOBS
 out=build/bench/tune
-seeds=1 limit=
+seeds=1 limit= budget=
 while :; do
 	case $1 in
 	--seconds | --trials) limit="$limit $1 $2" && shift 2 ;;
 	--seeds) seeds=$2 && shift 2 ;;
+	--budget) budget="--budget $2" && shift 2 ;;
 	-o) out=$2 && shift 2 ;;
-	-*) sed -n '2,5s/^# //p' "$0" && exit 64 ;;
+	-*) sed -n '2,6s/^# //p' "$0" && exit 64 ;;
 	*) break ;;
 	esac
 done
@@ -38,7 +40,7 @@ for name; do
 		tuned="$tuned $out/$name.$seed.g"
 	done
 	# shellcheck disable=SC2086 # one or two files
-	build/bench/retime "$out/$name.g" $tuned || failed=1
+	build/bench/retime $budget "$out/$name.g" $tuned || failed=1
 	libraries= range=$(model_ranges "$name")
 	for g in "$out/$name.g" $tuned; do
 		ge-plan -q "$g" | ge-emit -q -o "${g%.g}" || { failed=1; continue 2; }

@@ -18,7 +18,7 @@ unset HONE_KB HONE_RATES
 export top PATH TAP_COUNT HONE_BLOBS XDG_DATA_HOME
 
 # The longest come first, so that no CPU waits for the last of them.
-longest="t-bench.sh t-ml.sh sized t-fuzz.sh kernels t-hone.sh t-preview.sh t-gears.sh t-emit.sh t-models.sh lanes"
+longest="t-tune.sh t-bench.sh t-ml.sh sized t-fuzz.sh kernels t-hone.sh t-preview.sh t-gears.sh t-emit.sh t-models.sh lanes"
 every=$(ls tests/*/*.c tests/*/t-*.sh | grep -v '^tests/\(fuzz\|net\)/' | sed 's,.*/,,;s,\.c$,,' | LC_ALL=C sort)
 [ $# -gt 0 ] || set -- $longest $(echo "$every" | grep -vxF "$(printf '%s\n' $longest)")
 
@@ -67,8 +67,11 @@ progress() {
 	done
 }
 
-# What times kernels or networks runs when the others are done, by itself: results hang on that there.
+# What times kernels or networks runs when the others are done, by itself: results hang on that there. Those of its rooms that are
+# named here time nothing that a result hangs on.
+untimed=" mutants plan sequential traces t-grad.sh t-report.sh t-stamp.sh t-torch.sh t-tune.sh "
 is_alone() {
+	case $untimed in *" $1 "*) return 1 ;; esac
 	for room in comm runner tune; do
 		[ ! -e "tests/$room/$1" ] && [ ! -e "tests/$room/$1.c" ] || return 0
 	done

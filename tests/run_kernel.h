@@ -50,8 +50,8 @@ __attribute__((unused)) static void put_team(FILE *f, int threads)
 		threads, threads, threads);
 }
 
-/* The programs as kernels k0, k1, ..., each with its runner, in NAME.c; loaded as above. */
-__attribute__((unused)) static void *compile_kernels(struct loop_prog *const *p, int n, const struct target *t, const char *name)
+/* The programs as kernels k0, k1, ..., each with its runner, in NAME.c. */
+static void write_kernels(struct loop_prog *const *p, int n, const char *name)
 {
 	char kernel[32], *path = xprintf("%s.c", name);
 	FILE *f = fopen(path, "w");
@@ -67,6 +67,12 @@ __attribute__((unused)) static void *compile_kernels(struct loop_prog *const *p,
 	}
 	fclose(f);
 	free(path);
+}
+
+/* They are written so, and loaded as above. */
+__attribute__((unused)) static void *compile_kernels(struct loop_prog *const *p, int n, const struct target *t, const char *name)
+{
+	write_kernels(p, n, name);
 	return compile_library(name, t);
 }
 

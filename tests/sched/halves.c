@@ -35,7 +35,7 @@ static const struct text texts[] = {
 	{"Conv{pads=2,2 strides=3} f16 1x37x23 31x37x5c 31c"},
 	{"Conv{pads=0,1,1,0,1,1} f16 1x6x3x4x6 32x6x2x3x3c 32c"},
 };
-enum { TEXTS = sizeof texts / sizeof *texts, RANDOM = 8, ALL = TEXTS + RANDOM };
+enum { TEXTS = sizeof texts / sizeof *texts, RANDOM = 4, ALL = TEXTS + RANDOM };
 
 /* Those for which sums in f32 are as good: one channel a group; vectors that are mostly empty; weights that are no constants; no line of
  * products to cut into short sums. */
@@ -108,17 +108,19 @@ static void interpreted(struct kernel *k, const struct target *t)
 	prog_free(plain.prog);
 }
 
-/* The programs of one target compiled for another, which has the vectors and not the instruction. */
+/* The programs of one target compiled for another, which has the vectors and not the instruction: all of them where it is this one. */
 static void compiled(struct kernel *k, const struct target *t)
 {
 	struct target soft = *t;
+	bool runs = target_host()->features & X86_AVX512;
+	int n = runs ? ALL : 1;
 
 	soft.features &= ~(unsigned)X86_FP16;
-	void *lib = compile(k, ALL, &soft, "halves");
-	if (!ok(lib != NULL, "%d kernels compile for a machine without the instruction", ALL))
+	void *lib = compile(k, n, &soft, "soft");
+	if (!ok(lib != NULL, "%d of the kernels compile for a machine without the instruction", n))
 		return;
-	if (!(target_host()->features & X86_AVX512)) {
-		ok(true, "in software # SKIP no vectors of 64 bytes here");
+	if (!runs) {
+		skip("in software", "no vectors of 64 bytes here");
 		return;
 	}
 	for (int i = 0; i < ALL; i++) {
@@ -155,11 +157,15 @@ static void count_loops(FILE *f, int *loops, int *convert)
 	}
 }
 
-static void assembled(const char *compiler, const char *flags)
+static void assembled(const struct kernel *k, const char *compiler, const char *flags)
 {
+	struct loop_prog *all[ALL];
 	char command[1024];
 	int loops, convert;
 
+	for (int i = 0; i < ALL; i++)
+		all[i] = k[i].low.prog;
+	write_kernels(all, ALL, "halves");
 	snprintf(command, sizeof command, "%s -S -o halves.s halves.c %s -w 2>halves.err", compiler, flags);
 	if (system(command)) {
 		ok(true, "%s # SKIP it is not here, or does not know the instruction", compiler);
@@ -253,7 +259,7 @@ int main(void)
 		interpreted(&k[TEXTS + i], &t);
 	}
 	compiled(k, &t);
-	assembled(target_compiler(), target_cflags(&t));
-	assembled("clang", "-O2 -ffp-contract=fast -march=x86-64-v4 -mavx512fp16");
+	assembled(k, target_compiler(), target_cflags(&t));
+	assembled(k, "clang", "-O2 -ffp-contract=fast -march=x86-64-v4 -mavx512fp16");
 	return tap_done();
 }

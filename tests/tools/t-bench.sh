@@ -49,10 +49,10 @@ hone passes -q --set batch=1 --until layout examples/digits/digits.onnx -o "$out
 ge-plan -q "$out/digits.g" | ge-emit -q -o "$out/digits"
 cp "$out/digits.so" "$out/again.so" && cp "$out/digits.weights" "$out/again.weights"
 try whole.c again build/bench/whole --rounds 1 "$out/digits.so" "$out/again.so"
-try retime.c Conv build/bench/retime --budget 0.01 "$out/digits.g" "$out/digits.g"
 try plans.sh 'geometric means: [0-9.]* of' bench/plans.sh mobilenet_v2
 try tools.sh ge-plan bench/tools.sh -r 1 digits
-try tune.sh 'Conv' bench/tune.sh -o "$out/tune" --trials 1 --seeds 1 digits
+try tune.sh 'tuned/default' bench/tune.sh -o "$out/tune" --budget 0.01 --trials 1 --seeds 1 digits
+ran="${ran}retime.c " # by tune.sh
 try arena.sh digits bench/arena.sh digits
 try bench.sh 'kernel calls' env HONE_PYTHON=none bench/bench.sh -o "$out/bench" digits
 
@@ -105,8 +105,8 @@ if [ "$(id -u)" != 0 ] || [ ! -c /dev/net/tun ] || ! unshare -n true 2>/dev/null
 	pass_over grad.sh 'needs root, network namespaces and /dev/net/tun'
 	pass_over torch.sh 'needs root, network namespaces and /dev/net/tun'
 else
-	try grad.sh 'of predicted' bench/grad.sh -m mobilenet_v2 -d 1000 -r 1 -n 2 -i 1 -o "$out/grad.tsv"
-	[ -n "$torch" ] && try torch.sh 'weights equal to ddp: yes' env PYTHON="$torch" bench/torch.sh mobilenet_v2 2 1 100 4000 1 ||
+	try grad.sh 'of predicted' env RATE=4000 bench/grad.sh -m mobilenet_v2 -d 1000 -r 1 -n 2 -i 1 -o "$out/grad.tsv"
+	[ -n "$torch" ] && try torch.sh 'weights equal to ddp: yes' env PYTHON="$torch" bench/torch.sh mlp 2 1 100 4000 1 ||
 		pass_over torch.sh 'no python with torch and torchvision'
 fi
 
