@@ -7,7 +7,7 @@
 #include "sched/schedule.h"
 #include "target/target.h"
 
-enum { IN_WORD = 8 }; /* codes of 4 bits in an i32 */
+enum { IN_WORD = 8, BYTES = 4 }; /* codes of 4 bits in an i32; its bytes */
 
 /* The node of the group that makes v, if it is such a one. */
 static const struct node *made_by(struct lower *L, val_id v, enum opcode op)
@@ -67,12 +67,17 @@ static bool fits(struct lower *L, struct packed *q)
 /* Codes of 4 bits and those that digits multiply have no sign: others are moved by this. */
 static int moved(const struct packed *q, enum dtype t) { return t == DT_I4 ? 8 : t == DT_I8 && q->digits ? 128 : 0; }
 
+/* The bit in its word at which code k begins, where bytes are pairs. */
+static int pair_bit(const struct packed *q, int64_t k) { return (int)(8 * (k % BYTES) + (k % q->block < q->block / 2 ? 0 : 4)); }
+
 /* Code k of a column, in its place in the word or byte that it shares. */
 static void put_code(const struct packed *q, void *to, int64_t k, int64_t i, uint8_t c)
 {
 	int64_t half = q->block / 2;
 
-	if (q->digits && q->words)
+	if (q->paired)
+		((uint32_t *)to)[(k / q->block * half + k % half) / BYTES * q->N + i] |= (uint32_t)c << pair_bit(q, k);
+	else if (q->digits && q->words)
 		((uint8_t *)to)[(k / q->block * half + k % half) * q->N + i] |= (uint8_t)(c << (k % q->block < half ? 0 : 4));
 	else if (q->words)
 		((uint32_t *)to)[k / IN_WORD * q->N + i] |= (uint32_t)c << 4 * (k % IN_WORD);
@@ -105,7 +110,7 @@ static buf_id codes_of(struct lower *L, const struct packed *q)
 		memset(data, 0, size);
 		fill_codes(L, q, data);
 	}
-	buf_id b = buf_new(L->p, "codes", t, SCOPE_CONST, 2, shape);
+	buf_id b = buf_new(L->p, q->words && !q->digits && !q->paired ? "words" : "codes", t, SCOPE_CONST, 2, shape);
 	lbuf(L->p, b)->data = data;
 	lbuf(L->p, b)->operand = (int)L->cvals.n;
 	vec_push(&L->cvals, const_new(L->m, 0, t, 2, shape, data, size));
@@ -139,6 +144,12 @@ static bool find_form(struct lower *L, bool turned, int64_t rows, struct packed 
 	return yes;
 }
 
+/* Halves of a block have whole words, and another kernel may want to read them as digits do. */
+static bool pairs_fit(struct lower *L, const struct packed *q)
+{
+	return q->count > 1 && q->block % IN_WORD == 0 && instr_nibbles(L->p->target ? L->p->target : target_host());
+}
+
 bool packed_find(struct lower *L, bool turned, int64_t rows, bool digits, struct packed *q)
 {
 	if (!find_form(L, turned, rows, q))
@@ -146,6 +157,7 @@ bool packed_find(struct lower *L, bool turned, int64_t rows, bool digits, struct
 	struct view old = look_at(L, q);
 	q->rows = rows;
 	q->digits = digits;
+	q->paired = q->words && !digits && schedule_widens(rows) == WIDEN_PANEL && pairs_fit(L, q);
 	q->as_is = !q->words && !digits && (q->K % q->block == 0 || rows > 1);
 	q->codes = q->as_is ? low_buf(L, 0) : codes_of(L, q);
 	look_back(L, old);
@@ -184,6 +196,19 @@ bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
 	return q.words ? q.block % (HALVES * SUMMED) == 0 && instr_nibbles(t) : q.block % SUMMED == 0 && instr_dot(t, DT_I8, DT_U8, false);
 }
 
+/* Code (k, n), in f32, where bytes are pairs. */
+static ex_id pair_code(struct lower *L, const struct packed *q, poly k, poly n)
+{
+	struct polys *P = L->p->P;
+	int64_t half = q->block / 2;
+	poly block = poly_floordiv(P, k, q->block), high = poly_floordiv(P, poly_mod(P, k, q->block), half);
+	poly in_half = poly_floordiv(P, poly_mod(P, k, half), BYTES), bit = poly_mulc(P, poly_mod(P, k, BYTES), 8);
+	poly word[] = {poly_add(P, poly_mulc(P, block, q->block / IN_WORD), in_half), n};
+
+	ex_id at = ex_index(L->p, DT_I32, poly_add(P, bit, poly_mulc(P, high, 4)));
+	return ex_cast(L->p, DT_F32, low_fn2(L, FN_NIBBLE, ex_read(L->p, q->codes, 2, word), at));
+}
+
 /* Code (k, n), in f32. */
 static ex_id code_at(struct lower *L, const struct packed *q, poly k, poly n)
 {
@@ -191,6 +216,8 @@ static ex_id code_at(struct lower *L, const struct packed *q, poly k, poly n)
 	bool turned = q->turned && q->as_is;
 	poly at[] = {turned ? n : k, turned ? k : n}, word[] = {poly_floordiv(P, k, IN_WORD), n};
 
+	if (q->paired)
+		return pair_code(L, q, k, n);
 	if (!q->words)
 		return ex_cast(L->p, DT_F32, ex_read(L->p, q->codes, 2, at));
 	ex_id bit = ex_index(L->p, DT_I32, poly_mulc(P, poly_mod(P, k, IN_WORD), 4));

@@ -14,6 +14,7 @@ struct packed {
 	buf_id codes;         /* [K, N]; of 4 bits: [K / 8, N], eight of one column in an i32, the first in its low bits; of digits:
 			       * [K / 2, N], a byte for one of the first half of a block and, in the high bits, that one of the second */
 	bool words, as_is;    /* codes are of 4 bits; they are operand 0 itself */
+	bool paired;          /* words hold four such bytes, one after the other, so that a panel of them is what digits read */
 	bool digits;          /* the rows become digits, which are multiplied in integers */
 };
 

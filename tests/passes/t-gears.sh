@@ -274,6 +274,22 @@ for n in 1 30 40; do
 	ok $? "n=$n with shared weights"
 done
 
+# Weights of 4 bits: a chunk of rows widens them from the packing in which one row is multiplied by digits, blocks of any even length.
+awk 'BEGIN { printf "hone-text 1\nmodule ir=11 opset=28\nsymbol n 1 inf\nconst w = i4[120,96] ["
+	for (i = 0; i < 11520; i++) printf "%s%d", i ? ", " : "", i * 7 % 16 - 8
+	printf "]\nconst s = f32[5,96] ["
+	for (i = 0; i < 480; i++) printf "%s%g", i ? ", " : "", (i * 11 % 17 + 1) / 16
+	print "]\ngraph main {\n  input x: f32[n,120]\n  v = DequantizeLinear(@w, @s) {axis=0 block_size=24}\n  y = MatMul(x, v)\n  output y = y\n}" }' >codes.txt
+ge-load codes.txt | ge-shape -q >codes.g && ge-gears --gears 1,40 codes.g | ge-fuse | ge-layout -o two.g
+ge-gears --share --copies 0 --target x86-64-v3 --why two.g -o v3.g 2>why
+! ge-dump v3.g | grep -q 'algo digits' && ge-plan -q --target x86-64-v3 v3.g -o v3.p.g && ge-emit -q --target x86-64-v3 v3.p.g -o v3 && [ "$(bytes v3.weights)" -lt 12000 ]
+ok $? "4 bits, one packing for a row and 40: $(bytes v3.weights) bytes" || cat why
+ge-gears --share --copies 0 two.g | ge-plan -q -o one.p.g && ge-emit -q one.p.g -o one
+for n in 1 40; do
+	run-dev one.so --set n=$n -o y.npz && run-ref codes.g --set n=$n -o r.npz && equal y.npz r.npz
+	ok $? "4 bits, n=$n with shared weights"
+done
+
 # From a histogram: the least expected time, by times that are given.
 printf '# sizes\nbatch=1 50\nbatch=3 20 # three\nbatch=4 1\nbatch=8 29\n' >h.txt
 printf 'batch=1 1\nbatch=2 2\nbatch=3 3\nbatch=4 2.5\nbatch=8 8\n' >t.txt

@@ -8,29 +8,47 @@
 #include "sched/analytic.h"
 #include "sched/schedule.h"
 
-/* Constants are in the order of the kernel's; those that the lowering computes follow from the others and the algorithm. */
-static const char *weights_text(struct module *m, const struct lowered *l, size_t nvalues, int64_t *bytes, struct arena *a)
+/* Elements of a group of four bytes that lie side by side, as instructions want them, are one word. */
+static void as_words(struct loop_buf *x)
+{
+	struct layout *l = &x->layout;
+	struct layout_part *last = l->n ? &l->part[l->n - 1] : NULL;
+	enum dtype word = DT_I32;
+
+	if (!last || last->div != 1 || last->mod < 2 || (size_t)last->mod * dtype_size(x->dtype) != dtype_size(word))
+		return;
+	for (int i = 0; i < l->n - 1; i++)
+		if (l->part[i].axis == last->axis && l->part[i].div == last->mod && !l->part[i].mod &&
+		    x->shape[last->axis] % last->mod == 0) {
+			x->shape[last->axis] /= last->mod;
+			x->dtype = word;
+			l->part[i].div = 1;
+			l->n--;
+			return;
+		}
+}
+
+/* Constants are in the order of the kernel's; those that the lowering computes follow from the others and their name. */
+static const char *weights_text(const struct lowered *l, size_t nvalues, int64_t *bytes, struct arena *a)
 {
 	struct loop_prog *p = l->prog;
 	const char *s = "";
-	bool computed = false;
 
 	*bytes = 0;
 	for (buf_id b = 1; b < p->bufs.n; b++) {
-		const struct loop_buf *x = lbuf(p, b);
-		int64_t size = x->scope == SCOPE_CONST ? buf_elems(p, b) * (int64_t)dtype_size(x->dtype) : 0;
-		if (size < WEIGHTS_MIN || x->operand < 0 || x->operand >= l->nconst)
+		struct loop_buf x = *lbuf(p, b);
+		int64_t size = x.scope == SCOPE_CONST ? buf_elems(p, b) * (int64_t)dtype_size(x.dtype) : 0;
+		if (size < WEIGHTS_MIN || x.operand < 0 || x.operand >= l->nconst)
 			continue;
-		val_id v = l->cval[x->operand];
+		val_id v = l->cval[x.operand];
 		*bytes += size;
-		computed |= v >= nvalues;
-		s = arena_printf(a, "%s%" PRIu32 " %s", s, v < nvalues ? v : 0, dtype_name(x->dtype));
-		for (int i = 0; i < x->rank; i++)
-			s = arena_printf(a, "%s%s%" PRId64, s, i ? "x" : " ", x->shape[i]);
-		s = arena_printf(a, "%s %s\n", s, x->layout.n ? layout_str(&x->layout, x->rank, a) : "-");
+		as_words(&x);
+		s = arena_printf(a, "%s%" PRIu32 " %s %s", s, v < nvalues ? v : 0, v < nvalues ? "" : sym_str(x.name), dtype_name(x.dtype));
+		for (int i = 0; i < x.rank; i++)
+			s = arena_printf(a, "%s%s%" PRId64, s, i ? "x" : " ", x.shape[i]);
+		s = arena_printf(a, "%s %s\n", s, x.layout.n ? layout_str(&x.layout, x.rank, a) : "-");
 	}
-	(void)m;
-	return computed ? arena_printf(a, "%s%s", s, p->algo) : s;
+	return s;
 }
 
 /* The node scheduled with these decisions. algo NULL: the one that the lowering thinks best. */
@@ -50,7 +68,7 @@ static struct form scheduled(struct module *m, node_id n, const struct target *t
 	f.algo = arena_str(a, l.prog->algo);
 	f.trace = trace_stamp(schedule_with(l.prog, want, &f.got), stages, a);
 	samples_keep(&f.got, a);
-	f.text = weights_text(m, &l, nvalues, &f.bytes, a);
+	f.text = weights_text(&l, nvalues, &f.bytes, a);
 	f.cost = loop_cost(l.prog) * (double)images;
 	if (loop_legalize(l.prog) || loop_verify(l.prog))
 		f.trace = NULL;
@@ -71,18 +89,17 @@ static struct samples without(const struct samples *x, size_t i, struct arena *a
 	return y;
 }
 
-struct form form_like(struct module *m, node_id n, const struct target *t, const struct form *like, const struct form *own, struct arena *a)
+/* The same by one algorithm. */
+static struct form form_by(struct module *m, node_id n, const struct target *t, const char *algo, const struct form *like, struct arena *a)
 {
 	struct samples want = like->got;
+	struct form best = scheduled(m, n, t, algo, &want, a);
 
-	if (own->trace && !strcmp(own->text, like->text))
-		return *own;
-	struct form best = scheduled(m, n, t, like->algo, &want, a);
 	if (!best.trace || strcmp(best.text, like->text))
 		return (struct form){0};
 	for (size_t i = 0; i < want.n; i++) { /* what the form does not need is decided anew */
 		struct samples fewer = without(&want, i, a);
-		struct form f = scheduled(m, n, t, like->algo, &fewer, a);
+		struct form f = scheduled(m, n, t, algo, &fewer, a);
 		if (!f.trace || strcmp(f.text, like->text) || f.cost > best.cost)
 			continue;
 		best = f;
@@ -90,4 +107,13 @@ struct form form_like(struct module *m, node_id n, const struct target *t, const
 		i--;
 	}
 	return best;
+}
+
+/* The algorithm that the lowering thinks best has it, if it reads weights so. */
+struct form form_like(struct module *m, node_id n, const struct target *t, const struct form *like, const struct form *own, struct arena *a)
+{
+	if (own->trace && !strcmp(own->text, like->text))
+		return *own;
+	struct form f = form_by(m, n, t, own->algo, like, a);
+	return f.trace || !strcmp(own->algo, like->algo) ? f : form_by(m, n, t, like->algo, like, a);
 }
