@@ -5,21 +5,24 @@
 #include "model/state.h"
 #include "op/native.h"
 
-/* No value, or a tensor with elements of one size, or a list of such. */
-static bool is_plain(struct module *m, val_id v)
+/* No value, or a tensor with elements of one size, or a list of such; or of strings where its function takes them. */
+static bool is_plain(struct module *m, val_id v, bool texts)
 {
 	const struct type *t = &val(m, v)->type;
 
-	return !v || (!t->other && dtype_size(t->dtype)) || type_lists_numbers(t);
+	return !v || (!t->other && (dtype_size(t->dtype) || (texts && t->dtype == DT_STR))) || type_lists_numbers(t);
 }
 
-static bool all_plain(struct module *m, const struct node *n)
+/* Are all values of n plain for the function of `by`? */
+static bool all_plain(struct module *m, const struct node *n, const struct node *by)
 {
+	bool texts = native_takes_texts(by);
+
 	for (uint32_t i = 0; i < n->nin; i++)
-		if (!is_plain(m, n->in[i]))
+		if (!is_plain(m, n->in[i], texts))
 			return false;
 	for (uint32_t k = 0; k < n->nout; k++)
-		if (!is_plain(m, n->out[k]))
+		if (!is_plain(m, n->out[k], texts))
 			return false;
 	return true;
 }
@@ -65,7 +68,7 @@ node_id native_node(struct module *m, node_id group)
 {
 	node_id id = group_alone(m, group);
 
-	return id && node_native(node(m, id)) && all_plain(m, node(m, group)) && all_plain(m, node(m, id)) &&
+	return id && node_native(node(m, id)) && all_plain(m, node(m, group), node(m, id)) && all_plain(m, node(m, id), node(m, id)) &&
 			       laid_right(m, node(m, group), node(m, id))
 		       ? id
 		       : 0;

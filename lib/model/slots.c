@@ -132,6 +132,14 @@ static bool lies_elsewhere(const struct model *M, uint32_t c, val_id v)
 	       (M->calls.a[c].kernel == KERNEL_NATIVE && n->nin && n->in[0] && type_lists_numbers(&val(M->m, n->in[0])->type));
 }
 
+/* The last call for which the slot of v, made by call c, is taken. What is in strings may be part of others, to the end of the run. */
+static uint32_t last_use(const struct slots *s, uint32_t c, val_id v)
+{
+	if (val(s->M->m, v)->type.dtype == DT_STR)
+		return UINT32_MAX;
+	return s->last[v] > c ? s->last[v] : c;
+}
+
 static void give_section(struct slots *s)
 {
 	struct model *M = s->M;
@@ -143,7 +151,7 @@ static void give_section(struct slots *s)
 			val_id v = n->out[k];
 			if (value_varies(M->m, v))
 				M->slot[v] = 1 + slot_for(s, c,
-							  (struct slot_use){s->last[v] > c ? s->last[v] : c,
+							  (struct slot_use){last_use(s, c, v),
 									    M->root[v] != v || M->calls.a[c].kernel == KERNEL_APPEND ||
 										    lies_elsewhere(M, c, v),
 									    usual_bytes(s, v)});

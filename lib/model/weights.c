@@ -133,7 +133,8 @@ static void add_call(struct weights *w, struct model *M, uint32_t c)
 	const struct node *n = node(M->m, x->node);
 
 	for (uint32_t i = 0; x->alone && i < node(M->m, x->alone)->nin; i++)
-		if (call_operand(M, x, i) && val(M->m, call_operand(M, x, i))->kind == VAL_CONST)
+		if (call_operand(M, x, i) && val(M->m, call_operand(M, x, i))->kind == VAL_CONST &&
+		    val(M->m, call_operand(M, x, i))->type.dtype != DT_STR)
 			weights_value(w, M, call_operand(M, x, i));
 	for (uint32_t i = 0; x->otherwise && i < node(M->m, x->otherwise->alone)->nin; i++)
 		if (weights_for_otherwise(M->m, call_operand(M, x->otherwise, i)))

@@ -54,6 +54,12 @@ enum { NATIVE_RANK_MAX = 64 };
 enum { NATIVE_SEQUENCE = -1, NATIVE_OPTIONAL = -2 };
 enum { NATIVE_WHOLE = -1 }; /* in place of the number of an element: the value itself */
 
+/* An element of a tensor of strings: as struct hone_text and the evaluator's struct text. */
+struct native_string {
+	const char *s; /* any bytes; not ended by a NUL; where n is 0 it may be NULL */
+	size_t n;
+} __attribute__((may_alias));
+
 /* Row-major, or one axis before the others; data is aligned as its elements are. */
 struct native_tensor {
 	int type; /* NATIVE_NONE: the operand is not there, or the result is not wanted */
@@ -89,6 +95,8 @@ struct native {
 	uint64_t step;      /* a number of the step's own: of the name of its first result */
 	/* Storage for result i, not cleared; for one that is not wanted, too. NULL: there is none, and `why` says so. */
 	void *(*room)(struct native *, int i, int type, int rank, const int64_t *dims);
+	/* The same for strings (NATIVE_STR), with so many bytes behind its elements for what is in them; strings of operands may be in it, too. */
+	struct native_string *(*texts)(struct native *, int i, int rank, const int64_t *dims, size_t bytes);
 	/* Result i is operand 0 in another shape of as many elements: its bytes, shared or copied. NULL, or why not. */
 	const char *(*share)(struct native *, int i, int rank, const int64_t *dims);
 	/* Memory until the step is done, aligned to 64 bytes, not cleared; NULL: there is none. */
@@ -213,7 +221,8 @@ static inline int native_axis(int64_t axis, int rank) { return axis < -rank || a
 
 static inline size_t native_size(int type)
 {
-	static const unsigned char size[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	static const unsigned char size[] = {0, 4, 1, 1, 2, 2, 4, 8, sizeof(struct native_string), 1, 2, 8, 4, 8, 8, 16, 2, 1, 1, 1, 1,
+					     1, 1, 1, 1, 1, 1, 1, 1};
 
 	return type >= 0 && (size_t)type < sizeof size ? size[type] : 0;
 }

@@ -133,6 +133,31 @@ static val_id matches(struct contrib *x, val_id v, val_id keys)
 	return bin(x, OP_Equal, bin(x, OP_Unsqueeze, v, ml_axis(x, -1)), like(x, keys, v));
 }
 
+static int64_t sort_keys(struct contrib *x, struct tensor *keys, int64_t *place);
+static val_id at_places(struct contrib *x, struct tensor *t, int64_t n, const int64_t *place);
+
+/* The same of words: v's are looked for in the sorted ones, and it is places that are compared. */
+static val_id word_matches(struct contrib *x, val_id v, int n)
+{
+	struct tensor *words = val(x->m, ml_words(x, "cats_strings", n))->tensor;
+	struct text *all = texts_of(&x->m->arena, words);
+	int64_t *place = ARENA_ARRAY(&x->m->arena, int64_t, n + 1), *of = ARENA_ARRAY(&x->m->arena, int64_t, n + 1);
+	int64_t count = sort_keys(x, words, place);
+
+	for (int64_t i = 0; i < n; i++) {
+		int64_t lo = 0, hi = count - 1;
+		while (lo < hi) {
+			int64_t middle = lo + (hi - lo) / 2;
+			if (text_compare(&all[place[middle]], &all[i]) < 0)
+				lo = middle + 1;
+			else
+				hi = middle;
+		}
+		of[i] = lo;
+	}
+	return matches(x, bin(x, OP_Find, v, at_places(x, words, count, place)), contrib_ints(x, n, of));
+}
+
 /* y, where all along the last axis of `is` are false an error. */
 static val_id demanded(struct contrib *x, val_id y, val_id is)
 {
@@ -151,7 +176,7 @@ static bool one_hot_encoder(struct contrib *x)
 
 	if (!n && !k)
 		import_die(x->c, "there are no categories");
-	is = n ? matches(x, v, ml_words(x, "cats_strings", n)) : matches(x, contrib_cast(x, v, DT_I64), contrib_ints(x, k, cats));
+	is = n ? word_matches(x, v, n) : matches(x, contrib_cast(x, v, DT_I64), contrib_ints(x, k, cats));
 	y = contrib_cast(x, is, DT_F32);
 	return done(x, attr_int(self(x), "zeros", 1) ? y : demanded(x, y, is));
 }

@@ -3,10 +3,13 @@
 #include "common/digest.h"
 #include "common/msg.h"
 #include "op/rules.h"
+#include "op/strings.h"
 
 #define SAME(id, ...) _Static_assert((int)NATIVE_##id == (int)DT_##id, "the numbers of types");
 DTYPES(SAME, SAME)
 #undef SAME
+_Static_assert(sizeof(struct native_string) == sizeof(struct text) && offsetof(struct native_string, n) == offsetof(struct text, n),
+	       "strings");
 _Static_assert((int)NATIVE_RANK_MAX == (int)RANK_MAX, "axes");
 
 const struct native_row *node_native(const struct node *n)
@@ -118,8 +121,54 @@ uint64_t native_step(struct module *m, const struct node *n)
 	return hash64(name, strlen(name), 0);
 }
 
+bool native_takes_texts(const struct node *n)
+{
+	switch (n->op) {
+	case OP_Compress:
+	case OP_Concat:
+	case OP_Expand:
+	case OP_Find:
+	case OP_Flatten:
+	case OP_Gather:
+	case OP_GatherElements:
+	case OP_GatherND:
+	case OP_Identity:
+	case OP_Reshape:
+	case OP_Shape:
+	case OP_Size:
+	case OP_Slice:
+	case OP_Split:
+	case OP_Squeeze:
+	case OP_Tile:
+	case OP_Transpose:
+	case OP_Unsqueeze:
+	case OP_Where: return true;
+	default: return false;
+	}
+}
+
+/* Strings are an array of the evaluator's while the function runs (put_texts). */
+static struct native_string *texts(struct native *n, int i, int rank, const int64_t *dims, size_t bytes)
+{
+	struct eval *e = n->ctx;
+	struct native_string *v = eval_scratch(e, sizeof *v * (size_t)(native_count_of(rank, dims) + 1) + bytes);
+
+	if (i < n->nout)
+		n->out[i] = (struct native_tensor){NATIVE_STR, rank, arena_copy(e->tmp, dims, sizeof *dims * (size_t)rank), v};
+	return v;
+}
+
+static void put_texts(struct native *n)
+{
+	for (int i = 0; i < n->nout; i++)
+		if (n->out[i].type == NATIVE_STR && n->out[i].data)
+			eval_texts(n->ctx, i, n->out[i].rank, n->out[i].dims, n->out[i].data);
+}
+
 static void *room(struct native *n, int i, int type, int rank, const int64_t *dims)
 {
+	if (type == NATIVE_STR)
+		return texts(n, i, rank, dims, 0);
 	struct tensor *t = eval_out_raw(n->ctx, i, (enum dtype)type, rank, dims);
 
 	if (i < n->nout)
@@ -144,6 +193,7 @@ static void *scratch(struct native *n, size_t bytes)
 void native_memory_of(struct native *n, struct eval *e)
 {
 	n->room = room;
+	n->texts = texts;
 	n->scratch = scratch;
 	n->ctx = e;
 }
@@ -156,6 +206,7 @@ const char *eval_native(struct eval *e)
 			   .out = out,
 			   .nout = (int)e->n->nout,
 			   .room = room,
+			   .texts = texts,
 			   .share = share,
 			   .scratch = scratch,
 			   .ctx = e};
@@ -163,9 +214,11 @@ const char *eval_native(struct eval *e)
 
 	for (uint32_t i = 0; i < e->n->nin; i++) {
 		const struct tensor *t = e->in[i];
-		if (t && !dtype_size(t->dtype) && !op_is(e->n->op, OP_VIEW) && e->n->op != OP_Shape && e->n->op != OP_Size)
+		bool words = t && t->dtype == DT_STR && t->kind == KIND_TENSOR && !op_is(e->n->op, OP_VIEW);
+		if (t && !dtype_size(t->dtype) && !native_takes_texts(e->n))
 			return native_no_type();
-		in[i] = t ? (struct native_tensor){(int)t->dtype, t->rank, t->dims, (void *)t->data} : (struct native_tensor){0};
+		in[i] = t ? (struct native_tensor){(int)t->dtype, t->rank, t->dims, words ? texts_of(e->tmp, t) : (void *)t->data}
+			  : (struct native_tensor){0};
 	}
 	for (uint32_t k = 0; k < e->n->nout; k++)
 		out[k] = (struct native_tensor){.type = e->n->out[k] ? (int)DT_COUNT : NATIVE_NONE};
@@ -176,5 +229,7 @@ const char *eval_native(struct eval *e)
 	if (!f)
 		BUG("%s: no function in lib/native", op_name(e->n->op));
 	const char *why = f->run(&n);
+	if (!why)
+		put_texts(&n);
 	return why == n.why ? eval_why(e, "%s", why) : why;
 }

@@ -14,6 +14,8 @@ bool native_in_place(const struct node *n);
 bool native_of_nothing(const struct node *n);
 /* Does the function take operand i with one axis before the others? */
 bool native_takes_first(const struct node *n, uint32_t i);
+/* Does the function take strings (struct native_text) where the operator does? */
+bool native_takes_texts(const struct node *n);
 /* The attributes of n as its function wants them: those it has, and the defaults of the others. How many. */
 int native_attrs(struct module *m, const struct node *n, struct arena *a, struct native_attr **attr);
 /* The number of a step that n is, of the name of its first result. */

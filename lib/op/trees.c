@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include "op/native.h"
 #include "op/rules.h"
-#include "op/strings.h"
 
 /* Operand i of a Trees as far as it is a constant of i32; NULL: it is none. */
 static const int32_t *tree_words(struct infer *I, uint32_t i, int64_t *count)
@@ -103,23 +102,6 @@ static const char *shape_find(struct infer *I)
 	return NULL;
 }
 
-/* Strings are looked for as they are, numbers by the function. */
-static const char *eval_find(struct eval *e)
-{
-	const struct tensor *x = e->in[0], *keys = e->in[1];
-	int64_t n = tensor_count(x), nkeys = tensor_count(keys);
-
-	if (x->dtype != DT_STR || keys->dtype != DT_STR)
-		return eval_native(e);
-	struct text *word = texts_of(e->tmp, x), *key = texts_of(e->tmp, keys);
-	int64_t *y = (int64_t *)eval_out_raw(e, 0, DT_I64, x->rank, x->dims)->data;
-	for (int64_t i = 0; i < n; i++) {
-		const struct text *at = bsearch(&word[i], key, (size_t)nkeys, sizeof *key, text_compare);
-		y[i] = at ? at - key : nkeys;
-	}
-	return NULL;
-}
-
 /* First places and counts, one for each of the different ones; the one that each of all is. */
 static void put_unique(struct infer *I, dim different, dim *all)
 {
@@ -165,6 +147,6 @@ static const char *shape_unique(struct infer *I)
 }
 
 const struct op ops_trees[] = {
-	{OP_Coupling, shape_coupling, eval_native},        {OP_Demand, shape_demand, eval_native}, {OP_Find, shape_find, eval_find},
+	{OP_Coupling, shape_coupling, eval_native},        {OP_Demand, shape_demand, eval_native}, {OP_Find, shape_find, eval_native},
 	{OP_Trees, shape_trees, eval_native, flops_trees}, {OP_Unique, shape_unique, eval_native}, {0},
 };

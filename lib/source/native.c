@@ -6,6 +6,7 @@
 #include "common/msg.h"
 #include "model/state.h"
 #include "op/native.h"
+#include "op/strings.h"
 #include "source/source_impl.h"
 
 static const char header[] =
@@ -145,6 +146,93 @@ void put_native_attrs(struct emission *e, FILE *f, uint32_t c)
 	fprintf(f, "};\n\n");
 }
 
+static bool is_text_const(struct module *m, val_id v) { return v && val(m, v)->kind == VAL_CONST && val(m, v)->type.dtype == DT_STR; }
+
+/* The call whose result v is; NULL: v is an input. */
+static const struct call *call_of(struct emission *e, val_id v)
+{
+	for (uint32_t c = 0; c < e->M->calls.n; c++)
+		if (e->M->calls.a[c].node == val(e->M->m, v)->def)
+			return &e->M->calls.a[c];
+	return NULL;
+}
+
+/* Of strings the slow path makes copies, native steps do not. */
+bool text_borrowed(struct emission *e, val_id v)
+{
+	const struct type *t = &val(e->M->m, v)->type;
+
+	if (t->other || t->dtype != DT_STR || val(e->M->m, v)->kind == VAL_CONST)
+		return false;
+	const struct call *x = val(e->M->m, v)->kind == VAL_NODE ? call_of(e, v) : NULL;
+	if (!x)
+		return true;
+	if (x->kernel != KERNEL_NATIVE)
+		return false;
+	for (uint32_t i = 0; i < node(e->M->m, x->alone)->nin; i++) {
+		val_id in = call_operand(e->M, x, i);
+		if (in && val(e->M->m, in)->kind != VAL_CONST && val(e->M->m, in)->type.dtype == DT_STR)
+			return true;
+	}
+	return false;
+}
+
+bool puts_texts(struct emission *e)
+{
+	const struct graph *g = graph(e->M->m, e->M->m->main);
+
+	for (size_t k = 0; k < g->out.n; k++)
+		if (text_borrowed(e, g->out.a[k]))
+			return true;
+	return false;
+}
+
+/* Is v an operand of call c, or of one before it? */
+static bool read_before(struct emission *e, uint32_t c, val_id v)
+{
+	for (uint32_t before = 0; before < c; before++) {
+		const struct call *x = call_native(&e->M->calls.a[before]);
+		for (uint32_t i = 0; x && i < node(e->M->m, x->alone)->nin; i++)
+			if (call_operand(e->M, x, i) == v)
+				return true;
+	}
+	return false;
+}
+
+/* Any n bytes as a C string. */
+static void put_bytes(FILE *f, const char *s, size_t n)
+{
+	fputc('"', f);
+	for (size_t i = 0; i < n; i++)
+		if (s[i] && strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz _-+=.,:;/", s[i]))
+			fputc(s[i], f);
+		else
+			fprintf(f, "\\%03o", (unsigned char)s[i]);
+	fputc('"', f);
+}
+
+void put_native_texts(struct emission *e, FILE *f, uint32_t c)
+{
+	struct module *m = e->M->m;
+	const struct call *x = call_native(&e->M->calls.a[c]);
+
+	for (uint32_t i = 0; i < node(m, x->alone)->nin; i++) {
+		val_id v = call_operand(e->M, x, i);
+		if (!is_text_const(m, v) || read_before(e, c, v))
+			continue;
+		const struct tensor *t = val(m, v)->tensor;
+		tensor_verified(m, val(m, v)->tensor);
+		const struct text *word = texts_of(&m->arena, t);
+		fprintf(f, "static const struct native_string native_texts%" PRIu32 "[] = {\n", v);
+		for (int64_t k = 0; k < tensor_count(t); k++) {
+			fprintf(f, "\t{");
+			put_bytes(f, word[k].s, word[k].n);
+			fprintf(f, ", %zu},\n", word[k].n);
+		}
+		fprintf(f, "\t{NULL, 0},\n};\n\n");
+	}
+}
+
 /* The type and shape of a value: the start of a struct native_tensor. */
 static void put_type(struct emission *e, FILE *f, val_id v)
 {
@@ -167,6 +255,11 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 
 	if (!v) {
 		fprintf(f, "{0}, ");
+		return;
+	}
+	if (is_text_const(m, v)) {
+		put_type(e, f, v);
+		fprintf(f, ", (void *)native_texts%" PRIu32 "}, ", v);
 		return;
 	}
 	if (varies && !result) {

@@ -18,7 +18,7 @@ void put_comment(FILE *f, const char *s);
 /* The template up to (not including) the line that is `until`; returns what follows that line. Lines that begin with
  * @THREADS@ are for libraries of several threads, those with @NATIVE@ for libraries with native steps, with
  * @SHAPED@ for those that have sizes that only a run knows, with @LISTED@ for those that have sequences or optionals of numbers, with
- * @FLOWS@ for those with branches or loops of values whose size varies, with @KEPT@
+ * @TEXTS@ for those with strings among their outputs that may lie in inputs, with @FLOWS@ for those with branches or loops of values whose size varies, with @KEPT@
  * for those that keep states, with @GROWS@ for those that append to states. */
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until);
 /* Of the node, else of its first result. */
@@ -29,6 +29,10 @@ const char *native_text(const char *file);     /* of lib/native, without the inc
 bool native_owns(const char *name);            /* may lib/native, or what runs its functions, have that name? */
 void put_natives(struct emission *e, FILE *f); /* functions of lib/native */
 void put_native_attrs(struct emission *e, FILE *f, uint32_t c);
+void put_native_texts(struct emission *e, FILE *f, uint32_t c); /* strings that are its constants, unless a call before it has them */
+/* May what is in the strings of v, an output, lie in an input or in a value of this run? Does the model have such outputs? */
+bool text_borrowed(struct emission *e, val_id v);
+bool puts_texts(struct emission *e);
 /* Call c as x: itself, or what is native in its place and reads no constants. */
 void put_native_call(struct emission *e, FILE *f, uint32_t c, const struct call *x);
 

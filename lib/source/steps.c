@@ -364,6 +364,12 @@ static void put_outputs(struct emission *e, FILE *f, const struct section *s)
 			put_flow_output(e, f, s, k);
 			continue;
 		}
+		if (text_borrowed(e, g->out.a[k])) {
+			fprintf(f, "\tif (texts_keep(m, %zu, ", k);
+			put_value(e, f, g->out.a[k]);
+			fprintf(f, "))\n\t\treturn -1;\n");
+			continue;
+		}
 		if (value_varies(M->m, g->out.a[k])) {
 			fprintf(f, "\tm->made[%zu] = ", k);
 			put_value(e, f, g->out.a[k]);
@@ -397,7 +403,7 @@ void put_steps(struct emission *e, FILE *f)
 		put_template(e, f, flow_text, NULL);
 	for (uint32_t c = 0; c < e->M->calls.n; c++)
 		if (call_native(&e->M->calls.a[c]))
-			put_native_attrs(e, f, c);
+			put_native_attrs(e, f, c), put_native_texts(e, f, c);
 	put_regions(e, f);
 	for (size_t s = e->M->sections.n; s-- > 0;)
 		put_section(e, f, &e->M->sections.a[s]);

@@ -106,6 +106,7 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 		     {"@NATIVE@", e->M->natives},
 		     {"@SHAPED@", e->M->shaped},
 		     {"@LISTED@", e->M->listed},
+		     {"@TEXTS@", puts_texts(e)},
 		     {"@FLOWS@", e->M->kin},
 		     {"@KEPT@", e->M->states.n},
 		     {"@GROWS@", e->M->nappend}};

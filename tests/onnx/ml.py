@@ -53,7 +53,7 @@ def check(what, model, feed, tol=1e-5, want=None, keep=None, native=True, export
             want = dict(zip(names, ort.InferenceSession("c.onnx", providers=["CPUExecutionProvider"]).run(names, feed)))
         rc, err = run("run-ref -q -i in.npz c.onnx -o a.npz && "
               "ge-import -q c.onnx | ge-shape | ge-fold | ge-simplify -o s.g && run-ref -q -i in.npz s.g -o b.npz && "
-                      "ge-export -q -o e.onnx s.g".replace("ge-export", "ge-export" if export else "true") + (" && hone build -q -o c c.onnx && run-dev -q c.so -i in.npz -o d.npz" if native else ""))
+                      "ge-export -q -o e.onnx s.g".replace("ge-export", "ge-export" if export else "true") + (" && hone build -q " + ("" if native is True else native) + " -o c c.onnx && run-dev -q c.so -i in.npz -o d.npz" if native else ""))
         assert rc == 0, err
         for file in "abd" if native else "ab":
             compare(np.load(file + ".npz"), want, tol)
@@ -209,7 +209,7 @@ def trees():
             one(f"TreeEnsembleRegressor {how} of {t.__name__}", "TreeEnsembleRegressor", [rows(t)], native=True, export=how not in ("MIN", "MAX"), n_targets=3, aggregate_function=how, **base, **a)
     for post in ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"):
         for labels in ({"classlabels_int64s": [7, 3, 5]}, {"classlabels_strings": ["a", "b", "c"]}):
-            one(f"TreeEnsembleClassifier {post} {[*labels][0]}", "TreeEnsembleClassifier", [rows(np.float32)], ("l", "s"), TOL[post], native="int" in [*labels][0],
+            one(f"TreeEnsembleClassifier {post} {[*labels][0]}", "TreeEnsembleClassifier", [rows(np.float32)], ("l", "s"), TOL[post], native=True,
                 post_transform=post, **labels, **forest(9, 4, 3, 3, "class", ["BRANCH_LEQ"], values))
     for positive in (True, False):
         for post in ("NONE", "LOGISTIC") if not positive else ("NONE",):
@@ -422,7 +422,25 @@ def chain():
     report("Scaler behind 60 sums of unknown rank", f": {rc} {err}" if rc else "")
 
 
+def texts():
+    """Strings that are moved and looked for, as native steps of one library: empty ones, long ones, bytes that C would escape."""
+    words = np.array(["", "a", "bb", "l\u00e4ngs", "x" * 60, '"quote\\?', "new\nline", "0"])
+    x, z = rng.choice(words, (5, 4)), rng.choice(words, (5, 1))
+    const = {"one": np.array([2, 0, -1]), "flat": np.array([-1]), "from": np.array([1]), "to": np.array([4]), "twice": np.array([2, 1]), "wide": np.array([5, 3]),
+             "at": np.array([[0, 1], [4, 3]]), "is": rng.random((5, 1)) < 0.5, "some": np.array([True, False, True]), "w": words[:4].astype(object)}
+    moves = [("Gather", "x one", dict(axis=1)), ("Concat", "x z x", dict(axis=1)), ("Transpose", "x", {}), ("Reshape", "x flat", {}), ("Identity", "x", {}), ("Slice", "x from to", {}),
+             ("Tile", "x twice", {}), ("Expand", "z wide", {}), ("GatherND", "x at", {}), ("Where", "is x w", {}), ("Compress", "x some", dict(axis=0))]
+    nodes = [h.make_node(op, names.split(), [f"y{i}"], **a) for i, (op, names, a) in enumerate(moves)] + [h.make_node("Split", ["x"], ["s0", "s1"], axis=1, num_outputs=2)]
+    nodes += [h.make_node("LabelEncoder", ["x"], ["code"], domain="ai.onnx.ml", keys_strings=[str(w) for w in words[1:7]], values_int64s=list(range(6))),
+              h.make_node("LabelEncoder", ["code"], ["word"], domain="ai.onnx.ml", keys_int64s=list(range(6)), values_strings=[str(w) for w in words[::-1][1:7]]),
+              h.make_node("OneHotEncoder", ["z"], ["hot"], domain="ai.onnx.ml", cats_strings=[str(w) for w in words[[3, 0, 7, 4]]], zeros=1)]
+    g = h.make_graph(nodes, "g", [h.make_tensor_value_info(n, onnx.TensorProto.STRING, [n + "0", a.shape[1]]) for n, a in (("x", x), ("z", z))],
+                     [onnx.ValueInfoProto(name=o) for n in nodes for o in n.output], [numpy_helper.from_array(a, n) for n, a in const.items()])
+    model = h.make_model(g, opset_imports=[h.make_opsetid("", 18), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8)
+    check("strings, moved and looked for", model, {"x": x, "z": z}, native="--no-fallback", export=False)
+
+
 if __name__ == "__main__":
-    for part in (numeric, linear, encoders, vectors, trees, ensembles, machines, maps, zip_maps, learned, chain):
+    for part in (texts, numeric, linear, encoders, vectors, trees, ensembles, machines, maps, zip_maps, learned, chain):
         part()
     print(f"# seed {seed}: {results} results")
