@@ -243,7 +243,7 @@ enum { CANONICAL_OPSET = 28 };
  * second are true. Trees: scores [N, targets] of rows [N, F] by decision trees; lib/native/trees.c says how they are written.
  * Foreign: the operator `optype` of another domain, whole as the file has it; its own attributes are called attr:NAME; operands and results that are not
  * given leave gaps in the positions `operands` and `results`. graph(x...) is what it computes, in operators that are here.
- * DynamicQuantizeLSTM: LSTM with weights in floats, whose products read the state as DynamicQuantizeLinear rounds it in each step, all sequences
+ * Inverse: of square matrices. DynamicQuantizeLSTM: LSTM with weights in floats, whose products read the state as DynamicQuantizeLinear rounds it in each step, all sequences
  * together.
  * ZipMap: that of ai.onnx.ml.
  * Find: for each element of the first operand the position of its equal in the second, which is in ascending order, each element once; the number
@@ -260,6 +260,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \
 	X(DynamicQuantizeLSTM, 3, 8, 0, 3, PURE, \
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i input_forget:i=0 layout:i=0") \
+	X(Inverse, 1, 1, 1, 1, PURE, "") \
 	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \
 	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM comparison:s=MIXED !targets:i") \
 	X(ZipMap, 1, 1, 1, 1, PURE, "classlabels_int64s:I classlabels_strings:S")

@@ -1,4 +1,4 @@
-/* Det: by elimination with the largest pivot, in double. */
+/* Det and Inverse: by elimination with the largest pivot, in double. */
 #include "native/native.h"
 
 static double det_of(double *a, int64_t n)
@@ -24,6 +24,56 @@ static double det_of(double *a, int64_t n)
 		}
 	}
 	return product;
+}
+
+/* a [n, n] to b, its inverse; of a singular matrix infinities or what is no number. */
+static void det_inverse(double *a, double *b, int64_t n)
+{
+	for (int64_t i = 0; i < n * n; i++)
+		b[i] = i % (n + 1) == 0;
+	for (int64_t k = 0; k < n; k++) {
+		int64_t p = k;
+		for (int64_t i = k + 1; i < n; i++)
+			p = fabs(a[i * n + k]) > fabs(a[p * n + k]) ? i : p;
+		double by = 1 / a[p * n + k];
+		for (int64_t j = 0; j < n; j++) { /* row p becomes row k, divided by the pivot */
+			double x = a[p * n + j] * by, y = b[p * n + j] * by;
+			a[p * n + j] = a[k * n + j];
+			b[p * n + j] = b[k * n + j];
+			a[k * n + j] = x;
+			b[k * n + j] = y;
+		}
+		for (int64_t i = 0; i < n; i++) {
+			double f = a[i * n + k];
+			for (int64_t j = 0; j < n && i != k; j++) {
+				a[i * n + j] -= f * a[k * n + j];
+				b[i * n + j] -= f * b[k * n + j];
+			}
+		}
+	}
+}
+
+NATIVE const char *native_Inverse(struct native *n)
+{
+	const struct native_tensor *x = &n->in[0];
+	int64_t m = x->rank < 2 ? 0 : x->dims[x->rank - 1], all;
+
+	if (!native_is_float(x->type))
+		return native_no_type();
+	if (x->rank < 2 || x->dims[x->rank - 2] != m)
+		return "the matrices are not square";
+	void *y = n->room(n, 0, x->type, x->rank, x->dims);
+	double *a = n->scratch(n, 2 * (size_t)(m * m) * sizeof *a);
+	if (!y || !a)
+		return native_no_room(n);
+	all = native_count_of(x->rank - 2, x->dims);
+	for (int64_t i = 0; i < all; i++) {
+		native_load(x->type, x->data, i * m * m, m * m, a);
+		det_inverse(a, a + m * m, m);
+		for (int64_t k = 0; k < m * m; k++)
+			native_set(x->type, y, i * m * m + k, a[m * m + k]);
+	}
+	return NULL;
 }
 
 NATIVE const char *native_Det(struct native *n)

@@ -214,6 +214,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_MapIndex] = {"Y ...", ""},
 	[OP_Demand] = {"Z B", ""},
 	[OP_Find] = {"A A=0[?]", ""},
+	[OP_Inverse] = {"F{2,}", ""},
 	[OP_DynamicQuantizeLSTM] = {"F[?,?,I] F=0[D,G,I] F=0[D,G,H] F=0[D,?] W[?] F=0[?,?,H] F=0[?,?,H] F=0[D,?]",
 				    "direction{forward,reverse,bidirectional} hidden_size1.. layout0..1"},
 	[OP_Coupling] = {"F[?,?]", "classes2..10000"},

@@ -91,6 +91,14 @@ static const char *shape_crop(struct infer *I)
 	return NULL;
 }
 
+static const char *shape_inverse(struct infer *I)
+{
+	int rank = rule_rank(I, 0);
+
+	rule_like(I, 0, 0);
+	return rank < 2 ? NULL : rule_extent(I, 0, rank - 2, rule_dim(I, 0, rank - 1));
+}
+
 static const char *shape_det(struct infer *I)
 {
 	int rank = rule_rank(I, 0);
@@ -347,6 +355,7 @@ const struct op ops_image[] = {
 	{OP_Col2Im, shape_columns, eval_native, .unable = unable_complex},
 	{OP_DeformConv, shape_deform, eval_native},
 	{OP_Det, shape_det, eval_native},
+	{OP_Inverse, shape_inverse, eval_native},
 	{OP_MaxRoiPool, shape_max_roi, eval_native},
 	{OP_MaxUnpool, shape_unpool, eval_native},
 	{OP_NonMaxSuppression, shape_suppression, eval_native},

@@ -479,6 +479,44 @@ def MatMulBnb4():
                 attrs={"K": k, "N": n, "block_size": size, "quant_type": kind}, apart=1e-4)
 
 
+def routed():
+    """What MoE and QMoE share: sizes, attributes, and whether rows are in batches."""
+    experts, tokens, act = n_of(2, 5), n_of(1, 6), pick("relu", "gelu", "silu", "identity", "swiglu", "swiglu")
+    attrs = {"k": n_of(1, min(experts, 3)), "activation_type": act, "normalize_routing_weights": n_of(0, 1)}
+    if act == "swiglu":
+        attrs.update(swiglu_fusion=pick(1, 1, 2), activation_alpha=float(pick(1.0, 1.702)), activation_beta=float(pick(0.0, 1.0)))
+        if some():
+            attrs["swiglu_limit"] = 0.7
+    return experts, tokens, attrs, 2 if act == "swiglu" else 1
+
+
+@maker
+def MoE():
+    experts, tokens, attrs, two = routed()
+    h, inner = n_of(1, 9), n_of(1, 9)
+    x = f32(*pick((tokens, h), (1, tokens, h)))
+    return Form([x, f32(tokens, experts), Const(f32(experts, two * inner, h)), Const(f32(experts, two * inner)) if some() else None,
+                 Const(f32(experts, h, inner)), Const(f32(experts, h)) if some() else None], attrs=attrs, apart=1e-4)
+
+
+@maker
+def QMoE():
+    experts, tokens, attrs, two = routed()
+    bits, block = pick(4, 8), pick(0, 16, 32)
+    h, inner = 32 * n_of(1, 2), 32 * n_of(1, 2)
+    code = lambda *s: Const(rng.integers(0, 256, s).astype(np.uint8))
+    scales = lambda n, k: Const((rng.random([experts, n] + ([k // block] if block else [])) / 40).astype(np.float32))
+    points = lambda n, k: code(experts, n, -(-(k // block) * bits // 8)) if block else code(experts, -(-n * bits // 8))
+    attrs.update(expert_weight_bits=bits, **({"block_size": block} if block else {}))
+    zero, mixing = some(), some(0.3)
+    x = f32(*pick((tokens, h), (1, tokens, h)))
+    z = [points(two * inner, h), points(h, inner), None] if zero else [None, None, None]
+    return Form([x, f32(tokens, experts), code(experts, two * inner, h * bits // 8), scales(two * inner, h), Const(f32(experts, two * inner)) if some() else None,
+                 code(experts, h, inner * bits // 8), scales(h, inner), Const(f32(experts, h)) if some() else None, None, None, None] + z +
+                [np.abs(f32(tokens, experts)) if mixing else None], attrs=attrs,
+                apart=3e-2 if bits == 8 and block else 2e-4)  # ONNX Runtime rounds rows to bytes where experts are of 8 bits in blocks
+
+
 # ---- others ----
 @maker
 def CDist():
@@ -524,6 +562,13 @@ def GridSample():
     mode = pick("bilinear", "nearest", "bicubic")  # the border of bicubic is not that of ONNX's reference in ONNX Runtime
     return Form([f32(1, n_of(1, 3), 5, 4), f32(1, 3, 4, 2)], attrs={"mode": mode, "align_corners": n_of(0, 1),
                                                                    "padding_mode": pick("zeros", "reflection", *(["border"] if mode != "bicubic" else []))})
+
+
+@maker
+def Inverse():
+    n = n_of(1, 7)
+    a = f32(*shape(0, 2), n, n)
+    return Form([a + np.float32(2) * np.eye(n, dtype=np.float32)], apart=1e-2)
 
 
 @maker

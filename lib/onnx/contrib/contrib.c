@@ -4,7 +4,7 @@
 #include "onnx/contrib/rows.h"
 
 static const struct contrib_row *const tables[] = {
-	contrib_activations, contrib_attentions, contrib_blocks,   contrib_convs,
+	contrib_activations, contrib_attentions, contrib_blocks,   contrib_convs,     contrib_experts,
 	contrib_norms,       contrib_others,     contrib_products, contrib_quantised,
 };
 

@@ -102,6 +102,8 @@ static bool reduce_mean_codes(struct contrib *x)
 
 /* ---- few operators ---- */
 
+static bool inverse(struct contrib *x) { return done(x, un(x, OP_Inverse, operand(x, 0))); }
+
 /* Distances of the rows of one matrix to those of another. */
 static bool distances(struct contrib *x)
 {
@@ -363,6 +365,7 @@ const struct contrib_row contrib_others[] = {
 	{"GatedRelativePositionBias", 6, gated_positions},
 	{"GatherND", 2, gather_nd},
 	{"GridSample", 2, grid_sample},
+	{"Inverse", 1, inverse},
 	{"IsAllFinite", 1, all_finite},
 	{"MulInteger", 1, mul_integer},
 	{"NGramRepeatBlock", 2, block_repeats},
