@@ -1,8 +1,8 @@
 #!/bin/sh
-# build.sh MODEL.onnx [LONGEST [CHUNK]]: a language model in the layout of onnxruntime-genai, and the program that generates with it, in this
-# directory. The cache holds LONGEST tokens (512); a prompt is read CHUNK tokens a run (32).
+# build.sh MODEL [LONGEST [CHUNK]]: a language model, in GGUF or the layout of onnxruntime-genai, and the program that generates with it, in
+# this directory. The cache holds LONGEST tokens (512); a prompt is read CHUNK tokens a run (32).
 set -eu
-[ $# -ge 1 ] || { echo "Usage: build.sh MODEL.onnx [LONGEST [CHUNK]]" >&2; exit 64; }
+[ $# -ge 1 ] || { echo "Usage: build.sh MODEL [LONGEST [CHUNK]]" >&2; exit 64; }
 here=$(cd "$(dirname "$0")" && pwd)
 model=$1 longest=${2:-512} chunk=${3:-32}
 # Every past_key_values.I.key is kept, and is present.I.key after a run.

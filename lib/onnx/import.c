@@ -10,6 +10,7 @@
 #include "common/shown.h"
 #include "graph/check.h"
 #include "graph/stream.h"
+#include "onnx/gguf/gguf.h"
 #include "onnx/import.h"
 #include "onnx/names.h"
 #include "onnx/wire.h"
@@ -581,7 +582,12 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 {
 	struct importer c = {.path = path, .opts = *o, .file = {p, n, heap}};
 	struct arena arena = {0};
-	c.model = read_model(&c, &arena);
+	struct gguf_model gguf = {0};
+	if (gguf_begins(p, n))
+		gguf = gguf_model(path, p, n, &arena);
+	c.made = gguf.made;
+	c.nmade = gguf.nmade;
+	c.model = gguf.proto ? gguf.proto : read_model(&c, &arena);
 	c.m = module_new();
 	c.m->source = arena_str(&c.m->arena, c.path);
 	c.at_graph = sym_str(import_name(&c.model->graph->name));
@@ -612,19 +618,20 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 bool onnx_is_path(const char *path)
 {
 	size_t n = path ? strlen(path) : 0;
-	return n > 5 && !strcmp(path + n - 5, ".onnx");
+	return n > 5 && (!strcmp(path + n - 5, ".onnx") || !strcmp(path + n - 5, ".gguf"));
 }
 
-/* A file whose name says nothing begins as a model does: with a version, a number in its first field. */
+/* A file whose name says nothing begins as a model does: an ONNX file with a version, a number in its first field. */
 static bool looks_like_onnx(const char *path)
 {
 	struct stat st;
-	unsigned char first = 0;
+	unsigned char first[4] = {0};
 	int fd = path && strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 
 	if (fd < 0)
 		return false;
-	bool yes = read(fd, &first, 1) == 1 && first == 0x08;
+	ssize_t n = read(fd, first, sizeof first);
+	bool yes = n > 0 && (*first == 0x08 || gguf_begins(first, (size_t)n));
 	close(fd);
 	return yes;
 }

@@ -12,6 +12,7 @@
 enum { OLDEST_OPSET = 1, OPSET_NUMPY = 7 /* operands broadcast from here on as they do now */ };
 
 struct importer;
+struct made;
 struct external_file;
 struct scopes;
 struct functions;
@@ -41,6 +42,8 @@ struct importer {
 	struct onnx_import_opts opts;
 	struct mapped file;
 	const Onnx__ModelProto *model;
+	const struct made *made; /* of a GGUF file: constants that are not in it as such */
+	size_t nmade;
 	int64_t opset;               /* of ai.onnx, for the nodes at hand: the model's or a function's */
 	const char *at_graph;        /* for messages, NULL: none */
 	const Onnx__NodeProto *at;   /* node at hand, or NULL */

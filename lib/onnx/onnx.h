@@ -10,7 +10,7 @@ struct onnx_import_opts {
 	bool keep_foreign;      /* operators of other domains stay whole (Foreign) */
 	bool no_store;          /* do not touch the blob store: data stays mapped (tools that only look) */
 };
-/* path "-": standard input (weights are then copied). Converted to the canonical opset, bodies
+/* An ONNX or, as its first bytes say, a GGUF file. path "-": standard input (weights are then copied). Converted to the canonical opset, bodies
  * closed, functions expanded. Bad data: die(65) naming file and offset or node. */
 struct module *onnx_import(const char *path, const struct onnx_import_opts *o);
 /* The same from n bytes that outlive the module. heap: they are in memory, not those of the file
@@ -29,9 +29,9 @@ void onnx_export(struct module *m, const char *path, const struct onnx_export_op
 /* A tensor in a file of its own (.pb), as ONNX's test data has them. Not one: die(65). */
 struct tensor *onnx_read_tensor(const char *path, struct arena *a);
 
-/* By name: it ends in ".onnx". */
+/* By name: it ends in ".onnx" or ".gguf". */
 bool onnx_is_path(const char *path);
-/* A module from FILE: .onnx is imported (not stored), anything else is a graph stream of one
+/* A module from FILE: .onnx and .gguf are imported (not stored), anything else is a graph stream of one
  * module. It has passed the checker. */
 struct module *module_read_any(const char *path);
 /* The same, but operators of other domains stay whole: for who shows or writes a model and does not run it. */

@@ -11,6 +11,7 @@
 #include "common/outfile.h"
 #include "graph/blob.h"
 #include "graph/stream.h"
+#include "onnx/gguf/gguf.h"
 #include "onnx/import.h"
 #include "onnx/names.h"
 
@@ -354,6 +355,9 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
 		packed_data(c, t, p, n);
 	} else if (p->data_location == 1) {
 		external_data(c, t, p);
+	} else if (p->data_location == DATA_MADE && p->raw_offset < c->nmade) {
+		t->data = arena_alloc(&c->m->arena, t->nbytes);
+		made_fill(&c->made[p->raw_offset], (void *)t->data);
 	} else if (t->dtype == DT_STR) {
 		string_data(c, t, p, n);
 		import_keep(c, t);

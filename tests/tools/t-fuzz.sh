@@ -27,7 +27,7 @@ for target in "$top"/tests/fuzz/*.c; do
 	*) set -- "$seeds/$target"/* ;;
 	esac
 	case $target in
-	schedule) mutants=$((mutants / 6)) ;;
+	schedule | gguf) mutants=$((mutants / 6)) ;;
 	alias | passes | model) mutants=$((mutants / 60)) ;;
 	esac
 	if "$top/build/fuzzed/$target" "$mutants" "$@" >out 2>err && [ -s out ]; then

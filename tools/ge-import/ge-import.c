@@ -1,4 +1,4 @@
-/* ge-import: an ONNX file as a graph stream. */
+/* ge-import: an ONNX or GGUF file as a graph stream. */
 #include "common/tool.h"
 #include "graph/stream.h"
 #include "onnx/onnx.h"
@@ -40,7 +40,7 @@ static int run(const struct tool *t, struct tool_args *a)
 
 const struct tool tool = {
 	.name = "ge-import",
-	.summary = "Read an ONNX model and write it as a graph stream.",
+	.summary = "Read an ONNX or GGUF model and write it as a graph stream.",
 	.args_doc = "[FILE.onnx]",
 	.flags = TOOL_OUT | TOOL_IN_STREAM,
 	.max_files = 1,

@@ -214,12 +214,12 @@ static bool ends_in(const char *s, const char *end)
 	return n > k && !strcmp(s + n - k, end);
 }
 
-/* Of a model's name: without folder, .onnx and .pb. */
+/* Of a model's name: without folder, .onnx, .gguf and .pb. */
 static const char *stem_of(struct hone *h, const char *model)
 {
 	const char *name = base_name(model);
 
-	if (ends_in(name, ".onnx"))
+	if (ends_in(name, ".onnx") || ends_in(name, ".gguf"))
 		name = text(h, "%.*s", (int)strlen(name) - 5, name);
 	return ends_in(name, ".pb") ? text(h, "%.*s", (int)strlen(name) - 3, name) : name;
 }

@@ -23,13 +23,13 @@ static void check_target(struct hone *h)
 	child_must(h, &c);
 }
 
-/* The name of the model in the report: without its folder and .onnx. */
+/* The name of the model in the report: without its folder, .onnx and .gguf. */
 static const char *title(struct hone *h)
 {
 	const char *name = base_name(h->model);
 	size_t n = strlen(name);
 
-	return n > 5 && !strcmp(name + n - 5, ".onnx") ? text(h, "%.*s.g", (int)n - 5, name) : name;
+	return n > 5 && (!strcmp(name + n - 5, ".onnx") || !strcmp(name + n - 5, ".gguf")) ? text(h, "%.*s.g", (int)n - 5, name) : name;
 }
 
 static void search(struct hone *h, const char *table)
