@@ -140,6 +140,7 @@ bool native_takes_texts(const struct node *n)
 	case OP_Split:
 	case OP_Squeeze:
 	case OP_Tile:
+	case OP_Tokenize:
 	case OP_Transpose:
 	case OP_Unsqueeze:
 	case OP_Where: return true;

@@ -1,6 +1,5 @@
 /* A parser of RE2's syntax and Thompson's simulation of all ways at once (Thompson 1968), over code points. */
-#include "op/regex.h"
-#include <locale.h>
+#include "op/regex_impl.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,30 +10,6 @@
 
 enum { REPEAT_MAX = 1000, DEEPEST = 1000, PROGRAM_MAX = 200000, LAST_POINT = 0x10ffff };
 enum { FOLD = 1, LINES = 2, DOT_NEWLINE = 4 }; /* flags: i, m, s */
-enum assertion { TEXT_BEGIN, TEXT_END, LINE_BEGIN, LINE_END, WORD_EDGE, NO_WORD_EDGE };
-
-struct range {
-	int32_t lo, hi;
-};
-
-struct set {
-	struct range *range;
-	size_t n, cap;
-	bool not, fold;
-};
-
-enum instruction { STEP, SPLIT, JUMP, ASSERT, MATCH };
-struct code {
-	enum instruction what;
-	uint32_t x, y; /* STEP: number of the set; SPLIT: both next; JUMP: next; ASSERT: which */
-};
-
-struct regex {
-	struct code *code;
-	struct set *set;
-	size_t ncode;
-};
-
 struct parser {
 	VEC(struct code) code;
 	VEC(struct set) sets;
@@ -128,8 +103,7 @@ static bool in_ranges(const struct set *s, int32_t c)
 	return false;
 }
 
-/* c < 0: no character; it is in no set. */
-static bool in_set(const struct set *s, int32_t c, locale_t l)
+bool regex_in_set(const struct set *s, int32_t c, locale_t l)
 {
 	bool in = in_ranges(s, c);
 
@@ -553,14 +527,7 @@ struct regex *regex_compile(const char *s, size_t n, struct arena *a, const char
 
 /* ---- matching ---- */
 
-/* Instructions that may be next: those from which a character goes on, or a match. */
-struct ways {
-	uint32_t *list, n;
-	uint32_t *seen, round; /* seen[k] == round: k was here */
-	uint32_t *stack;
-};
-
-static bool is_word(int32_t c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z'); }
+bool regex_is_word(int32_t c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z'); }
 
 /* -2: there is no character. */
 static bool holds(enum assertion what, int32_t before, int32_t behind)
@@ -570,13 +537,12 @@ static bool holds(enum assertion what, int32_t before, int32_t behind)
 	case TEXT_END: return behind == -2;
 	case LINE_BEGIN: return before == -2 || before == '\n';
 	case LINE_END: return behind == -2 || behind == '\n';
-	case WORD_EDGE: return is_word(before) != is_word(behind);
-	default: return is_word(before) == is_word(behind);
+	case WORD_EDGE: return regex_is_word(before) != regex_is_word(behind);
+	default: return regex_is_word(before) == regex_is_word(behind);
 	}
 }
 
-/* Follows all ways from instruction k that take no character. */
-static void follow(const struct regex *r, struct ways *w, uint32_t k, int32_t before, int32_t behind)
+void regex_follow(const struct regex *r, struct ways *w, uint32_t k, int32_t before, int32_t behind)
 {
 	uint32_t depth = 0;
 
@@ -620,13 +586,13 @@ static bool run(const struct regex *r, const int32_t *c, int64_t n, struct ways 
 		w->n = 0;
 		w->round++;
 		for (uint32_t k = 0; k < nfrom; k++)
-			follow(r, w, from[k], before, behind);
+			regex_follow(r, w, from[k], before, behind);
 		nfrom = 0;
 		for (uint32_t k = 0; k < w->n; k++) {
 			const struct code *at = &r->code[w->list[k]];
 			if (i == n && at->what == MATCH)
 				return true;
-			if (i < n && at->what == STEP && in_set(&r->set[at->x], behind, l))
+			if (i < n && at->what == STEP && regex_in_set(&r->set[at->x], behind, l))
 				from[nfrom++] = w->list[k] + 1;
 		}
 		if (i == n || !nfrom)

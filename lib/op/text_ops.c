@@ -338,11 +338,29 @@ static const char *eval_tfidf(struct eval *e)
 	return why == call.why ? eval_why(e, "%s", why) : why;
 }
 
+/* ---- Tokenize ---- */
+
+static const char *shape_tokenize(struct infer *I)
+{
+	int rank = rule_rank(I, 0);
+
+	if (rank >= RANK_MAX)
+		return rule_why(I, "the result has more than %d axes", RANK_MAX);
+	dim *d = rule_dims(I, rank < 0 ? 0 : rank + 1);
+	for (int k = 0; k < rank; k++)
+		d[k] = rule_dim(I, 0, k);
+	if (rank >= 0)
+		d[rank] = rule_fresh(I, 0, POLY_INF);
+	rule_out(I, 0, DT_STR, rank < 0 ? RANK_UNKNOWN : rank + 1, d);
+	return NULL;
+}
+
 const struct op ops_text[] = {
 	{OP_RegexFullMatch, shape_match, eval_match, .unable = unable_match},
 	{OP_StringConcat, shape_broadcast, eval_concat_strings},
 	{OP_StringSplit, shape_split_strings, eval_split_strings},
 	{OP_StringNormalizer, shape_normalize, eval_normalize},
 	{OP_TfIdfVectorizer, shape_tfidf, eval_tfidf},
+	{OP_Tokenize, shape_tokenize, eval_native},
 	{0},
 };

@@ -434,10 +434,12 @@ def texts():
     nodes += [h.make_node("LabelEncoder", ["x"], ["code"], domain="ai.onnx.ml", keys_strings=[str(w) for w in words[1:7]], values_int64s=list(range(6))),
               h.make_node("LabelEncoder", ["code"], ["word"], domain="ai.onnx.ml", keys_int64s=list(range(6)), values_strings=[str(w) for w in words[::-1][1:7]]),
               h.make_node("OneHotEncoder", ["z"], ["hot"], domain="ai.onnx.ml", cats_strings=[str(w) for w in words[[3, 0, 7, 4]]], zeros=1)]
+    tokens = [dict(tokenexp="[a-zA-Z0-9_]+", mark=0), dict(tokenexp="\\b\\w\\w+\\b|[^\\w]", mark=1), dict(tokenexp="(?i)X?(l|\u00c4n)*", mark=0), dict(separators=[""], mark=1)]
+    nodes += [h.make_node("Tokenizer", ["x"], [f"t{i}"], domain="com.microsoft", pad_value="#", mincharnum=1, **a) for i, a in enumerate(tokens)]
     g = h.make_graph(nodes, "g", [h.make_tensor_value_info(n, onnx.TensorProto.STRING, [n + "0", a.shape[1]]) for n, a in (("x", x), ("z", z))],
                      [onnx.ValueInfoProto(name=o) for n in nodes for o in n.output], [numpy_helper.from_array(a, n) for n, a in const.items()])
-    model = h.make_model(g, opset_imports=[h.make_opsetid("", 18), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8)
-    check("strings, moved and looked for", model, {"x": x, "z": z}, native="--no-fallback", export=False)
+    model = h.make_model(g, opset_imports=[h.make_opsetid("", 18), h.make_opsetid("ai.onnx.ml", 3), h.make_opsetid("com.microsoft", 1)], ir_version=8)
+    check("strings, moved, looked for and cut into tokens", model, {"x": x, "z": z}, native="--no-fallback", export=False)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "onnx/contrib/rows.h"
+#include "op/regex.h"
 
 /* v without its axes, of which each has the extent 1. */
 static val_id scalar(struct contrib *x, val_id v) { return contrib_reshaped(x, v, 0, (int64_t[1]){0}); }
@@ -358,6 +359,37 @@ static bool dynamic_lstm(struct contrib *x)
 	return true;
 }
 
+/* ---- Tokenizer ---- */
+
+/* Separators other than the empty one, which stands for single characters, are not read. */
+static bool tokenizer(struct contrib *x)
+{
+	struct arena *a = &x->m->arena;
+	const struct attr *by = attr_find(self(x), "separators"), *expression = attr_find(self(x), "tokenexp"),
+			  *pad = attr_find(self(x), "pad_value");
+	bool single = by && by->kind == ATTR_STRS && by->n == 1 && !sym_len(by->u.strs[0]);
+	int64_t least = single ? 1 : attr_int(self(x), "mincharnum", 1);
+	struct regex_table t;
+	const char *why = NULL;
+	struct regex *r;
+	val_id y;
+
+	if (single)
+		r = regex_compile("(?s:.)", 6, a, &why);
+	else if (by || !expression || expression->kind != ATTR_STR || !pad || pad->kind != ATTR_STR || least < 1)
+		return false;
+	else if (!(r = regex_compile(expression->u.s, expression->n, a, &why)))
+		import_unsupported(x->c, "tokenexp: %s", why);
+	if (!regex_table(r, a, &t))
+		import_unsupported(x->c, "tokenexp has too many states");
+	y = tri(x, OP_Tokenize, operand(x, 0), const_new(x->m, 0, DT_I32, 1, &t.classes, t.first, (size_t)t.classes * sizeof *t.first),
+		const_new(x->m, 0, DT_I32, 2, (int64_t[]){t.states, t.classes + 1}, t.next,
+			  (size_t)(t.states * (t.classes + 1)) * sizeof *t.next));
+	attr_set_str(x->m, made(x, y), "pad", attr_str(self(x), "pad_value", ""));
+	with_int(x, y, "mark", attr_int(self(x), "mark", 0) != 0);
+	return done(x, with_int(x, y, "least", least));
+}
+
 const struct contrib_row contrib_others[] = {
 	{"CDist", 2, distances},
 	{"DynamicQuantizeLSTM", 3, dynamic_lstm},
@@ -376,6 +408,7 @@ const struct contrib_row contrib_others[] = {
 	{"RelativePositionBias", 3, relative_positions},
 	{"ScaledSiLU", 1, scaled_silu},
 	{"SwiGLU", 1, swiglu},
+	{"Tokenizer", 1, tokenizer},
 	{"TorchEmbedding", 2, embedding},
 	{"Trilu", 1, trilu},
 	{"Unique", 1, unique},
