@@ -210,7 +210,7 @@ struct loop_prog {
 	VEC(struct loop_rest) rests;   /* loop_legalize makes them */
 	VEC(struct loop_name) names;   /* the last of a name counts */
 	nest_id root;                  /* a SEQ */
-	struct digest constants;       /* of the stages that were computed at build time; zero: there were none */
+	struct digest constants;       /* of how constants were made at build time (stages, orders of codes); zero: there are none */
 	bool usual;                    /* its schedule is for other sizes, too */
 	bool built;                    /* prog_start has made the start state */
 	bool legalized;

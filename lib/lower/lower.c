@@ -542,7 +542,8 @@ static void evaluate(struct lower *L, struct stages *now)
 	some.stages.a = now->a;
 	some.stages.n = now->n;
 	some.bufs.n = 1; /* not what the others write: its size varies */
-	p->constants = prog_digest(&some);
+	struct digest both[2] = {p->constants, prog_digest(&some)};
+	p->constants = digest_bytes(both, sizeof both);
 	some.bufs.n = p->bufs.n;
 	bool *read = ARENA_ARRAY(&p->arena, bool, p->bufs.n), *wanted = ARENA_ARRAY(&p->arena, bool, p->bufs.n);
 	for (size_t i = 1; i < p->stages.n; i++)

@@ -98,6 +98,17 @@ static void fill_codes(struct lower *L, const struct packed *q, void *to)
 		}
 }
 
+/* The program's constants are other ones where codes lie in another order. */
+static void note_order(struct lower *L, const char *name, enum dtype t)
+{
+	struct digest_state *s = digest_new();
+
+	digest_add(s, &L->p->constants, sizeof L->p->constants);
+	digest_add(s, name, strlen(name));
+	digest_add(s, &t, sizeof t);
+	L->p->constants = digest_end(s);
+}
+
 /* A constant of codes in whole blocks; without contents where only a sketch is asked for. */
 static buf_id codes_of(struct lower *L, const struct packed *q)
 {
@@ -110,10 +121,12 @@ static buf_id codes_of(struct lower *L, const struct packed *q)
 		memset(data, 0, size);
 		fill_codes(L, q, data);
 	}
-	buf_id b = buf_new(L->p, q->words && !q->digits && !q->paired ? "words" : "codes", t, SCOPE_CONST, 2, shape);
+	const char *name = q->words && !q->digits && !q->paired ? "words" : "codes";
+	buf_id b = buf_new(L->p, name, t, SCOPE_CONST, 2, shape);
 	lbuf(L->p, b)->data = data;
 	lbuf(L->p, b)->operand = (int)L->cvals.n;
 	vec_push(&L->cvals, const_new(L->m, 0, t, 2, shape, data, size));
+	note_order(L, name, t);
 	return b;
 }
 

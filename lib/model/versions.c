@@ -117,6 +117,50 @@ static void put_decided(FILE *f, const char *trace, const char *s)
 	arena_release(&a);
 }
 
+/* The group of the last part of a line of decided numbers "layout NAME .. D/G .. D%G" that also has the part D/G; 0: there is none. *axis: D. */
+static int64_t group_of(const char *line, int *axis)
+{
+	const char *last = line + strcspn(line, "\n");
+	long long group;
+	char part[48];
+
+	while (last > line && last[-1] != ' ')
+		last--;
+	if (sscanf(last, "%d%%%lld", axis, &group) != 2)
+		return 0;
+	snprintf(part, sizeof part, " %d/%lld ", *axis, group);
+	const char *there = strstr(line, part);
+	return there && there < last ? group : 0;
+}
+
+/* Writes the parts of a layout, `axis` in groups that are innermost: words of the other kernel, of which this one reads the parts. */
+static void put_grouped(FILE *f, const char *parts, int axis, int64_t group)
+{
+	char whole[24];
+	int n = snprintf(whole, sizeof whole, " %d", axis);
+	size_t end = strcspn(parts, "\n");
+
+	for (size_t i = 0; i < end; i++) {
+		fputc(parts[i], f);
+		if (i + 1 >= (size_t)n && !strncmp(parts + i + 1 - n, whole, (size_t)n) && strchr(" \n", parts[i + 1]))
+			fprintf(f, "/%" PRId64, group);
+	}
+	fprintf(f, "%s%%%" PRId64 "\n", whole, group);
+}
+
+/* Text that a function writes to a file, in memory of a. */
+static const char *decided(const char *trace, const char *s, struct arena *a)
+{
+	char *text;
+	FILE *f = textfile_open(&text, NULL);
+
+	put_decided(f, trace, s);
+	textfile_close(f);
+	const char *kept = arena_str(a, text);
+	free(text);
+	return kept;
+}
+
 /* The trace with the constants of p where they lie by the trace `like`. */
 static const char *lie_alike(const char *trace, const char *like, struct loop_prog *p, struct arena *a)
 {
@@ -130,8 +174,14 @@ static const char *lie_alike(const char *trace, const char *like, struct loop_pr
 			line = layout_line(like, name, strcspn(name, " "));
 		if (line) {
 			size_t head = strlen(LAYOUT) + strcspn(name, " ");
+			const char *parts = decided(like, line, a) + head;
+			int axis, same;
+			int64_t group = group_of(decided(trace, s, a), &axis), other = group_of(decided(like, line, a), &same);
 			fwrite(line, 1, head, f);
-			put_decided(f, like, line + head);
+			if (group && !other)
+				put_grouped(f, parts, axis, group);
+			else
+				fputs(parts, f);
 		} else {
 			fwrite(s, 1, (size_t)(end - s), f);
 		}

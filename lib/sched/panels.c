@@ -49,8 +49,7 @@ static bool lay_out_panels(struct schedule *r, const struct tile *q, const char 
 	return sched_list(r, NULL, PRIM_LAYOUT, &order);
 }
 
-/* The stage that computes b of constants alone, element by element (weights of few bits that are widened); 0: none. */
-static stage_id unpacks(struct loop_prog *p, buf_id b)
+stage_id tile_unpacks(struct loop_prog *p, buf_id b)
 {
 	stage_id s = buf_writer(p, b);
 	ex_id read[READS_MAX];
@@ -151,7 +150,7 @@ static void pack_operands(struct schedule *r, struct tile *q)
 		const struct stage *s = lstage(p, q->anchor);
 		buf_id b = lex(p, q->read[i])->buf;
 		int64_t step;
-		if (lbuf(p, b)->scope == SCOPE_CONST || !tile_moves(p, q, q->read[i], q->vec_axis) || unpacks(p, b))
+		if (lbuf(p, b)->scope == SCOPE_CONST || !tile_moves(p, q, q->read[i], q->vec_axis) || tile_unpacks(p, b))
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
 		bool reused = q->row_axis >= 0 && !tile_moves(p, q, q->read[i], q->row_axis);
@@ -196,7 +195,7 @@ void make_panels(struct schedule *r, struct tile *q)
 		if (!tile_moves(p, q, q->read[i], q->vec_axis))
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
-		stage_id s = unpacks(p, lex(p, q->read[i])->buf);
+		stage_id s = tile_unpacks(p, lex(p, q->read[i])->buf);
 		if (s && dim >= 0 && lay_out_panels(r, q, sym_str(b->name), q->read[i], dim) && lay_out_packed(r, q, s, dim)) {
 			q->widened = s;
 			q->widened_dim = dim;

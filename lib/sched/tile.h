@@ -102,6 +102,8 @@ bool row_by_matrix(struct loop_prog *p, const struct tile *q);
 
 /* Reduce axes from the outside in: the first (channels, k) outside the window axes, or inside. */
 int reduce_order(const struct stage *s, bool first_outside, int *out);
+/* The stage that computes b of constants alone, element by element (weights of few bits that are widened); 0: none. */
+stage_id tile_unpacks(struct loop_prog *p, buf_id b);
 /* Lays constants out in panels and packs strided operands. q->pad: all that varies along v now has room for whole panels. */
 void make_panels(struct schedule *r, struct tile *q);
 /* Widens a panel where an iteration of that loop begins: several rows at a time, which may share words. */

@@ -110,16 +110,38 @@ static bool better_wide(struct loop_prog *p, const struct tile *q, double cost, 
 			tile_cost(p, q, (struct window){0}, FIT_WIDE_ROWS, FIT_WIDE_VECTORS, lanes), cost);
 }
 
+/* Does the tile read a panel that is widened for it? */
+static bool widens(struct loop_prog *p, const struct tile *q)
+{
+	for (int i = 0; i < q->nread; i++)
+		if (tile_moves(p, q, q->read[i], q->vec_axis) && tile_unpacks(p, lex(p, q->read[i])->buf))
+			return true;
+	return false;
+}
+
+/* Constants that a kernel for one row shall read as they lie are in panels of a power of two of vectors, as template_packed has them. */
+static int usual_vectors(struct loop_prog *p, const struct tile *q)
+{
+	int vectors = 1;
+
+	if (!widens(p, q))
+		return q->vectors;
+	while (2 * vectors <= q->vectors)
+		vectors *= 2;
+	return vectors;
+}
+
 static void sample_vectors(struct schedule *r, struct tile *q)
 {
 	int64_t choice[VECTORS_MAX];
-	int n = 0, usual = q->vectors;
+	int n = 0, usual = usual_vectors(r->p, q);
 
 	for (int vectors = 1; vectors <= VECTORS_MAX; vectors++)
 		if (tile_fits(r->p, q, 1, vectors, r->lanes))
 			choice[n++] = vectors;
+	int best = q->vectors;
 	q->vectors = (int)sched_sample(r, "vectors", choice, n, usual);
-	if (q->vectors != usual)
+	if (q->vectors != best)
 		best_tile(r->p, q, r->lanes, q->vectors, &q->rows, &q->vectors);
 }
 

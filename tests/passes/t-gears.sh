@@ -290,6 +290,16 @@ for n in 1 40; do
 	ok $? "4 bits, n=$n with shared weights"
 done
 
+# So does a kernel for any number of rows, beside which there is one for a single row.
+ge-fuse codes.g | ge-layout -o open.g && ge-plan --why --target x86-64-v3 open.g -o open.p.g 2>why && ge-emit -q --target x86-64-v3 open.p.g -o v3
+grep -q 'y (Fused): a kernel for all sizes of n, proved, another where n is 1' why && [ "$(bytes v3.weights)" -lt 12000 ]
+ok $? "4 bits, any number of rows: $(bytes v3.weights) bytes" || cat why
+ge-plan -q open.g | ge-emit -q -o one
+for n in 1 2 40; do
+	run-dev one.so --set n=$n -o y.npz && run-ref codes.g --set n=$n -o r.npz && equal y.npz r.npz
+	ok $? "4 bits, n=$n, any number of rows"
+done
+
 # From a histogram: the least expected time, by times that are given.
 printf '# sizes\nbatch=1 50\nbatch=3 20 # three\nbatch=4 1\nbatch=8 29\n' >h.txt
 printf 'batch=1 1\nbatch=2 2\nbatch=3 3\nbatch=4 2.5\nbatch=8 8\n' >t.txt
