@@ -71,6 +71,8 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *t);
 struct tensor *import_sparse(struct importer *c, const Onnx__SparseTensorProto *t); /* made dense */
 /* Tensor bytes in memory, not in a file: stored if they are many. t->data and nbytes are set. */
 void import_keep(struct importer *c, struct tensor *t);
+/* Bytes that fill(of, out) writes for t. store: if they are many, they go to the store and leave memory (t->data is NULL). */
+void import_fill(struct importer *c, struct tensor *t, bool store, void (*fill)(const void *of, void *out), const void *of);
 /* n elements of a type of fewer than 8 bits, a byte each, from raw_data or from int32_data, which has packed_numbers of them. */
 uint8_t *unpack_bytes(enum dtype t, const unsigned char *from, size_t n, struct arena *a);
 uint8_t *unpack_numbers(enum dtype t, const int32_t *from, size_t n, struct arena *a);

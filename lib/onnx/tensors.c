@@ -52,6 +52,20 @@ void import_keep(struct importer *c, struct tensor *t)
 	t->has_digest = true;
 }
 
+void import_fill(struct importer *c, struct tensor *t, bool store, void (*fill)(const void *of, void *out), const void *of)
+{
+	if (!store || t->nbytes <= STREAM_INLINE || c->opts.no_store) {
+		t->data = arena_alloc(&c->m->arena, t->nbytes);
+		fill(of, (void *)t->data);
+		return;
+	}
+	void *p = xcalloc(t->nbytes, 1);
+	fill(of, p);
+	t->digest = blob_put(p, t->nbytes);
+	t->has_digest = true;
+	free(p);
+}
+
 /* Bytes at p within the file of that path (NULL: standard input). Many of them stay there. */
 static void keep_in_file(struct importer *c, struct tensor *t, const unsigned char *p, const char *path, uint64_t offset)
 {
@@ -356,8 +370,9 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
 	} else if (p->data_location == 1) {
 		external_data(c, t, p);
 	} else if (p->data_location == DATA_MADE && p->raw_offset < c->nmade) {
-		t->data = arena_alloc(&c->m->arena, t->nbytes);
-		made_fill(&c->made[p->raw_offset], (void *)t->data);
+		const struct made *made = &c->made[p->raw_offset];
+		import_fill(c, t, c->opts.keep_foreign, made_fill, made);
+		mapping_forget(made->t ? made->t->data : NULL, made->t ? made->t->nbytes : 0);
 	} else if (t->dtype == DT_STR) {
 		string_data(c, t, p, n);
 		import_keep(c, t);

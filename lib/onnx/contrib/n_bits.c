@@ -130,16 +130,31 @@ static bool zeros_are_codes(const struct blocks *b)
 	return true;
 }
 
-/* Codes [N, n] of rows of `row` bytes, less a zero point that all have. */
-static val_id codes(struct contrib *x, const struct blocks *b, int less)
+struct codes {
+	const struct blocks *b;
+	int less;
+};
+
+static void fill_codes(const void *of, void *out)
 {
-	enum dtype type = b->bits <= 4 ? (less ? DT_I4 : DT_U4) : less ? DT_I8 : DT_U8;
-	struct tensor *to = tensor_new(&x->m->arena, type, 2, (int64_t[]){b->N, b->K});
+	const struct codes *c = of;
+	const struct blocks *b = c->b;
 
 	for (int64_t n = 0; n < b->N; n++)
 		for (int64_t k = 0; k < b->K; k++)
-			((uint8_t *)to->data)[n * b->K + k] =
-				(uint8_t)(code_at(b, b->w, row_bytes(b), n, b->order ? b->order[k] : k) - less);
+			((uint8_t *)out)[n * b->K + k] = (uint8_t)(code_at(b, b->w, row_bytes(b), n, b->order ? b->order[k] : k) - c->less);
+}
+
+/* Codes [N, K], less a zero point that all have. They are most of a model: none stays in memory. */
+static val_id codes(struct contrib *x, const struct blocks *b, int less)
+{
+	struct tensor *to = ARENA_NEW(&x->m->arena, struct tensor);
+
+	to->dtype = b->bits <= 4 ? (less ? DT_I4 : DT_U4) : less ? DT_I8 : DT_U8;
+	to->rank = 2;
+	to->dims = arena_copy(&x->m->arena, (int64_t[]){b->N, b->K}, 2 * sizeof *to->dims);
+	to->nbytes = (size_t)b->N * (size_t)b->K;
+	import_fill(x->c, to, true, fill_codes, &(struct codes){b, less});
 	return const_tensor(x->m, 0, to);
 }
 

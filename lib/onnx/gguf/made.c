@@ -93,8 +93,10 @@ static void fill_table(const struct made *m, float *out)
 	}
 }
 
-void made_fill(const struct made *m, void *out)
+void made_fill(const void *made, void *out)
 {
+	const struct made *m = made;
+
 	if (m->kind == MADE_ROWS)
 		fill_rows(m, out);
 	else if (m->kind == MADE_COS || m->kind == MADE_SIN)

@@ -26,6 +26,6 @@ struct made {
 
 /* Which row of the file is row n. */
 int64_t made_row(const struct made *m, int64_t n);
-/* Writes all of it. */
-void made_fill(const struct made *m, void *out);
+/* Writes all bytes of a struct made. */
+void made_fill(const void *made, void *out);
 #endif
