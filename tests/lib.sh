@@ -86,6 +86,9 @@ skip_all() {
 	exit 0
 }
 
+# has_terminal: script can give a command a terminal here.
+has_terminal() { script -qec true /dev/null </dev/null >/dev/null 2>&1; }
+
 # within COMMAND...: a test program of its own, whose results are this script's. It fails where its plan is another number; without a
 # plan only scripts in Python may be, which do not end well before they are done.
 within() {

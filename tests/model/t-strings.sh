@@ -1,5 +1,7 @@
 # Strings, sequences and optionals in libraries: from the tools and from C. What is no such value is refused by name.
 . "$top/tests/lib.sh"
+python=${HONE_PYTHON:-python3}
+"$python" -c 'import numpy' 2>/dev/null || skip_all "strings, sequences and optionals" "no python with numpy (HONE_PYTHON)"
 
 cat >words.txt <<'END'
 hone-text 1
@@ -33,7 +35,7 @@ graph main {
   output fixed = @fixed
 }
 END
-"${HONE_PYTHON:-python3}" - <<'END'
+"$python" - <<'END'
 import numpy as np
 f = np.float32
 np.savez("in.npz", **{"w": np.array(["tee", "", "kaffee"]), "s[0]": f([[1, -2]]), "s[1]": f([[-3], [4]]), "o": f([5]), "p": np.array(["a", "x"])})
@@ -44,7 +46,7 @@ ge-load words.txt | ge-shape -o words.g && hone build -q -o words words.g 2>err 
 ok $? "strings, sequences and optionals are compiled" || cat err
 run-dev words.so -i in.npz -o d.npz && run-ref words.g -i in.npz -o r.npz && equal --tol 0 d.npz r.npz
 ok $? "the evaluator's values"
-"${HONE_PYTHON:-python3}" - <<'END'
+"$python" - <<'END'
 import numpy as np
 y = np.load("d.npz")
 assert y["parts"].tolist() == [["t", "", "-"], ["-", "", ""], ["kaff", "", "-"]] and y["counts"].tolist() == [3, 1, 3], y["parts"]
@@ -178,7 +180,7 @@ graph main {
 END
 ge-load branch.txt | ge-shape -o branch.g && hone build -q -o branch branch.g 2>err
 for c in True False; do
-	"${HONE_PYTHON:-python3}" -c 'import numpy as n, sys; n.savez("c.npz", c=n.array(sys.argv[1] == "True"), x=n.float32([1, 2]))' $c
+	"$python" -c 'import numpy as n, sys; n.savez("c.npz", c=n.array(sys.argv[1] == "True"), x=n.float32([1, 2]))' $c
 	run-dev branch.so -i c.npz -o d.npz && run-ref branch.g -i c.npz -o r.npz && equal --tol 0 d.npz r.npz
 	ok $? "a branch that gives a sequence, $c" || cat err
 done

@@ -58,11 +58,11 @@ from=$(date +%s)
 timeout -s TERM 1 tune-op --kb kb7 --runner "exec sleep 29.$$" m.g -o unanswered.g 2>err
 [ $? = 124 ] && [ $(($(date +%s) - from)) -le 10 ] && ! pgrep -f "sleep 29.$$" && [ ! -e unanswered.g ]
 ok $? "interrupted before a runner has answered: it ends, with the runner"
-if command -v script >/dev/null; then
+if has_terminal; then
 	(sleep 1; echo secret; sleep 3) | script -qec "tune-op --kb kb8 --quiet --trials 1 --only Gemm --runner 'read a </dev/tty; echo \$a >asked; exec run-dev --serve' m.g -o asked.g" /dev/null >/dev/null
 	[ "$(cat asked)" = secret ] && [ -s asked.g ]
 	ok $? "a runner that asks for a password on the terminal"
 else
-	skip "a runner that asks on the terminal" "no script"
+	skip "a runner that asks on the terminal" "no script, or no terminals"
 fi
 done_testing
