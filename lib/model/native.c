@@ -13,13 +13,13 @@ static bool is_plain(struct module *m, val_id v, bool texts)
 	return !v || (!t->other && (dtype_size(t->dtype) || (texts && t->dtype == DT_STR))) || type_lists_numbers(t);
 }
 
-/* Are all values of n plain for the function of `by`? */
+/* Are all values of n plain for the function of `by`? A view of constant strings is not: they stand in the C file, not among the values of a run. */
 static bool all_plain(struct module *m, const struct node *n, const struct node *by)
 {
-	bool texts = native_takes_texts(by);
+	bool texts = native_takes_texts(by), views = op_is(by->op, OP_VIEW);
 
 	for (uint32_t i = 0; i < n->nin; i++)
-		if (!is_plain(m, n->in[i], texts))
+		if (!is_plain(m, n->in[i], texts && !(views && n->in[i] && val(m, n->in[i])->kind == VAL_CONST)))
 			return false;
 	for (uint32_t k = 0; k < n->nout; k++)
 		if (!is_plain(m, n->out[k], texts))
