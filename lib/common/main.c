@@ -9,6 +9,7 @@
 #include "common/arena.h"
 #include "common/facts.h"
 #include "common/outfile.h"
+#include "common/shown.h"
 #include "common/tool.h"
 #include "common/vec.h"
 
@@ -102,7 +103,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 	case KEY_QUIET: msg_quiet = true; return 0;
 	case ARGP_KEY_ARG:
 		if (tool.max_files >= 0 && args.nfile >= tool.max_files)
-			argp_error(state, "unexpected argument '%s'", value);
+			argp_error(state, "unexpected argument '%s'", shown(value));
 		args.file[args.nfile++] = value;
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
@@ -155,6 +156,27 @@ static void join_options(void)
 	args.options = (char *)all;
 }
 
+static error_t accept(int key, char *value, struct argp_state *state)
+{
+	(void)key, (void)value, (void)state;
+	return 0;
+}
+
+/* What argp says of options has their names as they were given. Where it has something to say, and one has what a terminal does not
+ * just print, that is said here. */
+static void check_names(int argc, char **argv)
+{
+	struct argp quiet = {.options = argp.options, .parser = accept};
+	char **copy = xcalloc((size_t)argc + 1, sizeof *copy); /* argp changes their order */
+
+	memcpy(copy, argv, sizeof *copy * (size_t)argc);
+	if (argp_parse(&quiet, argc, copy, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, NULL))
+		for (int i = 1; i < argc; i++)
+			if (*argv[i] == '-' && strcmp(argv[i], shown(argv[i])))
+				die(EX_BADUSE, "options that cannot be read, '%s' among them", shown(argv[i]));
+	free(copy);
+}
+
 /* Where standard input, output or error is closed, what is opened next would take its place. Something is put there that
  * cannot be read, or written. */
 static void fill_places(void)
@@ -184,6 +206,7 @@ int main(int argc, char **argv)
 		.args_doc = tool.args_doc,
 		.doc = xprintf("%s%s%s", tool.summary, tool.more ? "\v" : "", tool.more ? tool.more : ""),
 	};
+	check_names(argc, argv);
 	if (argp_parse(&argp, argc, argv, 0, NULL, NULL))
 		tool_usage();
 	join_options();

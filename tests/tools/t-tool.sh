@@ -12,6 +12,10 @@ is "$(rc ge-cse missing.g) $(wc -l <err)" "66 1" "a missing file is 66, one line
 is "$(rc ge-cse .) $(wc -l <err)" "66 1" "a directory is 66"
 is "$(rc ge-cse a.g -o no/such/dir.g) $(wc -l <err)" "74 1" "an output that cannot be written is 74"
 is "$(rc ge-cse "$(printf 'a\033[31m\nb')") $(wc -l <err) $(grep -c 'x1b' err)" "66 1 1" "control characters do not reach the terminal"
+for word in -x --x --wh --why=1; do
+	is "$(rc ge-cse "$(printf '%s\033[31m' $word)") $(wc -l <err) $(grep -c 'x1b' err)" "64 1 1" "nor those of an option $word"
+done
+is "$(rc ge-cse a.g "$(printf 'b\033[31m')") $(grep -c 'x1b' err)" "64 1" "nor those of an argument too many"
 if [ -c /dev/full ]; then
 	ge-cse a.g >/dev/full 2>err
 	is "$? $(wc -l <err)" "74 1" "a full disk is 74"
