@@ -131,7 +131,7 @@ def table_pipelines():
                                                         (chain(SimpleImputer(missing_values="", strategy="constant", fill_value="none"), one_hot), ["place"])),
                                                 GradientBoostingClassifier(n_estimators=20, random_state=1)), "two", "age income score place"),
         "counts Bayes": lambda: Texts(chain(CountVectorizer(), MultinomialNB()), "three"),
-        "counts of pairs": lambda: Texts(chain(CountVectorizer(ngram_range=(1, 2), min_df=3), ComplementNB()), "three"),
+        "counts of pairs": lambda: Texts(chain(CountVectorizer(ngram_range=(1, 2), min_df=3), ComplementNB()), "three", tol=SUMS),
         "tf-idf logistic": lambda: Texts(chain(TfidfVectorizer(), LogisticRegression(max_iter=500)), "words"),
         "tf-idf of letters": lambda: Texts(chain(TfidfVectorizer(analyzer="char", ngram_range=(1, 2)), Ridge()), "number"),
         "texts and columns": lambda: Table(chain(columns((TfidfVectorizer(), "text"), (one_hot, ["city", "job"]), (StandardScaler(), numbers)),

@@ -99,6 +99,9 @@ struct native {
 	struct native_string *(*texts)(struct native *, int i, int rank, const int64_t *dims, size_t bytes);
 	/* Result i is operand 0 in another shape of as many elements: its bytes, shared or copied. NULL, or why not. */
 	const char *(*share)(struct native *, int i, int rank, const int64_t *dims);
+	/* Memory that this step finds again in its next run, as it left it; zeros at first, always of the same size. The evaluator forgets it. NULL:
+	 * there is none. */
+	void *(*memo)(struct native *, size_t bytes);
 	/* Memory until the step is done, aligned to 64 bytes, not cleared; NULL: there is none. */
 	void *(*scratch)(struct native *, size_t bytes);
 	/* Of lists, where there are any; data of one is the caller's own. Element k of operand i. */

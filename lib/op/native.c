@@ -139,7 +139,9 @@ bool native_takes_texts(const struct node *n)
 	case OP_Slice:
 	case OP_Split:
 	case OP_Squeeze:
+	case OP_StringNormalizer:
 	case OP_Tile:
+	case OP_TfIdfVectorizer:
 	case OP_Tokenize:
 	case OP_Transpose:
 	case OP_Unsqueeze:
@@ -191,11 +193,20 @@ static void *scratch(struct native *n, size_t bytes)
 	return p + (ALIGN - (uintptr_t)p % ALIGN) % ALIGN;
 }
 
+/* Nothing is kept from call to call. */
+static void *memo(struct native *n, size_t bytes)
+{
+	void *p = scratch(n, bytes);
+
+	return memset(p, 0, bytes);
+}
+
 void native_memory_of(struct native *n, struct eval *e)
 {
 	n->room = room;
 	n->texts = texts;
 	n->scratch = scratch;
+	n->memo = memo;
 	n->ctx = e;
 }
 
@@ -210,6 +221,7 @@ const char *eval_native(struct eval *e)
 			   .texts = texts,
 			   .share = share,
 			   .scratch = scratch,
+			   .memo = memo,
 			   .ctx = e};
 	struct native_attr *attr;
 

@@ -1,9 +1,5 @@
 /* Operators of strings. */
-#include <locale.h>
-#include <stdlib.h>
-#include <wctype.h>
 #include "common/shown.h"
-#include "common/utf8.h"
 #include "native/tfidf.h"
 #include "op/native.h"
 #include "op/regex.h"
@@ -184,80 +180,6 @@ static const char *shape_normalize(struct infer *I)
 	return why;
 }
 
-static uint32_t change_case(uint32_t v, bool upper, locale_t l)
-{
-	if (l)
-		return (uint32_t)(upper ? towupper_l((wint_t)v, l) : towlower_l((wint_t)v, l));
-	if (upper)
-		return v >= 'a' && v <= 'z' ? v - 32 : v;
-	return v >= 'A' && v <= 'Z' ? v + 32 : v;
-}
-
-/* s with letters of one case; bytes that are not UTF-8 stay. l 0: only ASCII has letters. */
-static struct text in_case(struct eval *e, struct text s, bool upper, locale_t l)
-{
-	char *to = eval_scratch(e, UTF8_MAX * s.n + 1);
-	size_t n = 0;
-	int k, made;
-
-	for (; s.n; s.s += k, s.n -= (size_t)k) {
-		k = utf8_length(s.s, s.n);
-		made = k ? utf8_encode(change_case(utf8_decode(s.s, k), upper, l), to + n) : 0;
-		k = k ? k : 1;
-		if (!made)
-			memcpy(to + n, s.s, (size_t)(made = k));
-		n += (size_t)made;
-	}
-	return (struct text){to, n};
-}
-
-static bool is_stopword(struct text s, const struct text *stop, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (text_equal(s, stop[i]))
-			return true;
-	return false;
-}
-
-static void normalize(struct eval *e, locale_t l)
-{
-	const struct tensor *x = e->in[0];
-	const struct attr *w = attr_find(e->n, "stopwords");
-	const char *action = attr_s(e->n, "case_change_action");
-	bool exact = attr_i(e->n, "is_case_sensitive") != 0;
-	int64_t count = tensor_count(x), n = 0;
-	uint32_t nstop = w ? w->n : 0;
-	struct text *in = texts_of(e->tmp, x), *out = eval_scratch(e, sizeof *out * (size_t)(count + 1));
-	struct text *stop = eval_scratch(e, sizeof *stop * (nstop + 1));
-
-	for (uint32_t i = 0; i < nstop; i++) {
-		const char *s = sym_str(w->u.strs[i]);
-		stop[i] = (struct text){s, strlen(s)};
-		if (!exact)
-			stop[i] = in_case(e, stop[i], false, l);
-	}
-	for (int64_t i = 0; i < count; i++)
-		if (!nstop || !is_stopword(exact ? in[i] : in_case(e, in[i], false, l), stop, nstop))
-			out[n++] = *action == 'N' ? in[i] : in_case(e, in[i], *action == 'U', l);
-	if (!n)
-		out[n++] = (struct text){"", 0};
-	eval_texts(e, 0, x->rank, x->rank == 2 ? (int64_t[]){1, n} : (int64_t[]){n, 0}, out);
-}
-
-/* The cases of letters are Unicode's, whatever the attribute `locale` and the environment say. */
-static const char *eval_normalize(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-
-	if (x->rank < 1 || x->rank > 2 || (x->rank == 2 && x->dims[0] != 1))
-		return eval_why(e, "operand 0 is neither [n] nor [1,n]");
-	locale_t l = newlocale(LC_CTYPE_MASK, "C.UTF-8", 0);
-	normalize(e, l);
-	if (l)
-		freelocale(l);
-	return NULL;
-}
-
 /* ---- TfIdfVectorizer ---- */
 
 /* n with its attributes, for lib/native. */
@@ -291,53 +213,6 @@ static const char *shape_tfidf(struct infer *I)
 	return why;
 }
 
-/* Words as numbers: their places among the sorted words of the pool, -1: not in it. */
-static void number_words(struct eval *e, const sym *strs, int64_t npool, int64_t *pool, int64_t *words)
-{
-	const struct tensor *x = e->in[0];
-	int64_t count = tensor_count(x), kinds = 0;
-	struct text *sorted = eval_scratch(e, sizeof *sorted * (size_t)(npool + 1)), *in = texts_of(e->tmp, x);
-
-	for (int64_t i = 0; i < npool; i++)
-		sorted[i] = (struct text){sym_str(strs[i]), strlen(sym_str(strs[i]))};
-	qsort(sorted, (size_t)npool, sizeof *sorted, text_compare);
-	for (int64_t i = 0; i < npool; i++)
-		if (!kinds || !text_equal(sorted[kinds - 1], sorted[i]))
-			sorted[kinds++] = sorted[i];
-	for (int64_t i = 0; i < npool + count; i++) {
-		struct text w = i < npool ? (struct text){sym_str(strs[i]), strlen(sym_str(strs[i]))} : in[i - npool];
-		struct text *at = bsearch(&w, sorted, (size_t)kinds, sizeof w, text_compare);
-		*(i < npool ? &pool[i] : &words[i - npool]) = at ? at - sorted : -1;
-	}
-}
-
-/* Strings are counted as numbers are. */
-static const char *eval_tfidf(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	const struct attr *words = attr_find(e->n, "pool_strings");
-
-	if (x->dtype != DT_STR)
-		return eval_native(e);
-	if (!words || attr_find(e->n, "pool_int64s"))
-		return "the pool is not of the operand's type";
-	struct native call = grams_call(e->m, e->n, e->tmp);
-	struct native_attr *attr = arena_copy(e->tmp, call.attr, sizeof *attr * (size_t)call.nattr);
-	int64_t *pool = eval_scratch(e, sizeof *pool * (words->n + 1)), *in = eval_scratch(e, sizeof *in * (size_t)(tensor_count(x) + 1));
-	number_words(e, words->u.strs, words->n, pool, in);
-	for (int i = 0; i < call.nattr; i++)
-		if (!strcmp(attr[i].name, "pool_strings"))
-			attr[i] = (struct native_attr){.name = "pool_int64s", .given = true, .n = (int)words->n, .ints = pool};
-	struct native_tensor operand = {NATIVE_I64, x->rank, x->dims, in}, result = {.type = NATIVE_F32};
-	call.attr = attr;
-	call.in = &operand;
-	call.out = &result;
-	call.nin = call.nout = 1;
-	native_memory_of(&call, e);
-	const char *why = native_find("TfIdfVectorizer")->run(&call);
-	return why == call.why ? eval_why(e, "%s", why) : why;
-}
-
 /* ---- Tokenize ---- */
 
 static const char *shape_tokenize(struct infer *I)
@@ -359,8 +234,8 @@ const struct op ops_text[] = {
 	{OP_RegexFullMatch, shape_match, eval_match, .unable = unable_match},
 	{OP_StringConcat, shape_broadcast, eval_concat_strings},
 	{OP_StringSplit, shape_split_strings, eval_split_strings},
-	{OP_StringNormalizer, shape_normalize, eval_normalize},
-	{OP_TfIdfVectorizer, shape_tfidf, eval_tfidf},
+	{OP_StringNormalizer, shape_normalize, eval_native},
+	{OP_TfIdfVectorizer, shape_tfidf, eval_native},
 	{OP_Tokenize, shape_tokenize, eval_native},
 	{0},
 };

@@ -436,6 +436,10 @@ def texts():
               h.make_node("OneHotEncoder", ["z"], ["hot"], domain="ai.onnx.ml", cats_strings=[str(w) for w in words[[3, 0, 7, 4]]], zeros=1)]
     tokens = [dict(tokenexp="[a-zA-Z0-9_]+", mark=0), dict(tokenexp="\\b\\w\\w+\\b|[^\\w]", mark=1), dict(tokenexp="(?i)X?(l|\u00c4n)*", mark=0), dict(separators=[""], mark=1)]
     nodes += [h.make_node("Tokenizer", ["x"], [f"t{i}"], domain="com.microsoft", pad_value="#", mincharnum=1, **a) for i, a in enumerate(tokens)]
+    nodes += [h.make_node("TfIdfVectorizer", ["x"], ["grams"], mode="TFIDF", min_gram_length=1, max_gram_length=2, max_skip_count=1, ngram_counts=[0, 4], ngram_indexes=[5, 1, 3, 2, 4, 0],
+                          pool_strings=[str(w) for w in words[[1, 2, 3, 7, 1, 2, 3, 3]]], weights=fl(f32(6))),
+              h.make_node("Reshape", ["x", "flat"], ["line"]), h.make_node("StringNormalizer", ["line"], ["lower"], case_change_action="LOWER", locale="C"),
+              h.make_node("StringNormalizer", ["line"], ["upper"], case_change_action="UPPER", locale="C", is_case_sensitive=1, stopwords=["a", "0", str(words[3])])]
     g = h.make_graph(nodes, "g", [h.make_tensor_value_info(n, onnx.TensorProto.STRING, [n + "0", a.shape[1]]) for n, a in (("x", x), ("z", z))],
                      [onnx.ValueInfoProto(name=o) for n in nodes for o in n.output], [numpy_helper.from_array(a, n) for n, a in const.items()])
     model = h.make_model(g, opset_imports=[h.make_opsetid("", 18), h.make_opsetid("ai.onnx.ml", 3), h.make_opsetid("com.microsoft", 1)], ir_version=8)
