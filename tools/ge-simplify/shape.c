@@ -179,6 +179,8 @@ static const char *reshape_later(struct rewrite *rw, node_id n)
 			continue;
 		if (!rw_same_type(rw, rw_in(rw, n, i), result(rw, n)))
 			return "broadcasting changes the shape";
+		if (!(back = shape_operand(rw, rw_type(rw, result(rw, n)))))
+			return "the shape of the result is not known";
 		if (other && !follows_last_axis(rw, other, x, rw_in(rw, n, i))) {
 			if (rw_const(rw, other) || !rw_same_type(rw, other, result(rw, n)))
 				return "the other operand does not follow the elements through the Reshape";
@@ -188,8 +190,6 @@ static const char *reshape_later(struct rewrite *rw, node_id n)
 				return "the shape before the Reshape is not known";
 			other = rw_node(rw, n, OP_Reshape, 2, (val_id[]){other, shape});
 		}
-		if (!(back = shape_operand(rw, rw_type(rw, result(rw, n)))))
-			return "the shape of the result is not known";
 		v = rw_node(rw, n, op, binary ? 2 : 1, (val_id[]){i ? other : x, i ? x : other});
 		rw_copy_attrs(rw, rw_node_of(rw, v), n);
 		return replace_by_reshape(rw, n, v, back);
