@@ -12,8 +12,6 @@ struct expander {
 	node_id at;          /* the node that is being expanded */
 	VEC(node_id) made;   /* before it */
 	VEC(enum opcode) by; /* of each node: what it was made for; nodes behind these were here before */
-	struct uses uses;    /* of the module as it was, when it had so many values */
-	size_t nvalues;
 };
 
 static struct node *at(struct expander *x) { return node(x->m, x->at); }
@@ -123,55 +121,21 @@ static bool mish(struct expander *x)
 	return done(x, bin(x, OP_Mul, v, un(x, OP_Tanh, un(x, OP_Softplus, v))));
 }
 
-/* f32 or f64; from: of any alignment. */
-static void halve(struct tensor *to, const void *from)
-{
-	void *out = memcpy((void *)to->data, from, to->nbytes);
-
-	for (int64_t i = 0, n = tensor_count(to); i < n; i++)
-		if (to->dtype == DT_F32)
-			((float *)out)[i] /= 2;
-		else
-			((double *)out)[i] /= 2;
-}
-
-/* The scale 1/2 of the result goes into the weights of the linear operator that alone takes it: exactly, in floats. */
-static bool halve_weights(struct expander *x)
-{
-	struct module *m = x->m;
-	val_id out = at(x)->out[0];
-	if (out >= x->nvalues || uses_count(&x->uses, out) != 1 || x->uses.nout[out])
-		return false;
-	struct node *n = node(m, x->uses.user[x->uses.start[out]]);
-	struct tensor *w = n->nin > 1 ? node_const(m, n, 1) : NULL;
-	if ((n->op != OP_Conv && n->op != OP_ConvTranspose && n->op != OP_Gemm && n->op != OP_MatMul) || n->in[0] != out || !w ||
-	    (w->dtype != DT_F32 && w->dtype != DT_F64) || n->in[1] >= x->nvalues || uses_count(&x->uses, n->in[1]) != 1)
-		return false;
-	struct tensor *half = tensor_new(&m->arena, w->dtype, w->rank, w->dims);
-	const void *from = tensor_verified(m, w);
-	halve(half, from);
-	mapping_forget(from, w->nbytes);
-	sym name = val(m, n->in[1])->name;
-	val_id v = const_tensor(m, name, half);
-	n->in[1] = v;
-	return true;
-}
-
-/* x/2 (1 + erf(x/sqrt 2)); with tanh: x/2 (1 + tanh(z)) = x sigmoid(2 z). */
+/* x/2 (1 + erf(x / sqrt 2)), or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): node by node as PyTorch writes them, for that is what other
+ * runtimes fuse. */
 static bool gelu(struct expander *x)
 {
 	val_id v = operand(x, 0), y;
 	if (!is_float(x, v))
 		return false;
 	if (!strcmp(attr_s(at(x), "approximate"), "tanh")) {
-		double k = 2 * sqrt(2 / M_PI);
-		y = bin(x, OP_Mul, bin(x, OP_Mul, v, v), num(x, v, 0.044715 * k));
-		y = bin(x, OP_Mul, v, bin(x, OP_Add, y, num(x, v, k)));
-		return done(x, bin(x, OP_Mul, v, un(x, OP_Sigmoid, y)));
+		y = bin(x, OP_Mul, bin(x, OP_Pow, v, num(x, v, 3)), num(x, v, 0.044715));
+		y = un(x, OP_Tanh, bin(x, OP_Mul, bin(x, OP_Add, v, y), num(x, v, sqrt(2 / M_PI))));
+		return done(x, bin(x, OP_Mul, bin(x, OP_Mul, v, num(x, v, 0.5)), bin(x, OP_Add, y, num(x, v, 1))));
 	}
-	y = un(x, OP_Erf, bin(x, OP_Mul, v, num(x, v, M_SQRT1_2)));
+	y = un(x, OP_Erf, bin(x, OP_Div, v, num(x, v, M_SQRT2)));
 	y = bin(x, OP_Mul, v, bin(x, OP_Add, y, num(x, v, 1)));
-	return done(x, halve_weights(x) ? y : bin(x, OP_Mul, y, num(x, v, 0.5)));
+	return done(x, bin(x, OP_Mul, y, num(x, v, 0.5)));
 }
 
 /* a Elu(x / a) */
@@ -209,91 +173,24 @@ static int last_axes(struct expander *x, val_id *axes)
 	return n;
 }
 
-static bool all_are(struct expander *x, uint32_t i, double c)
-{
-	struct tensor *t = constant(x, i);
-	if (!t || !dtype_is_float(t->dtype))
-		return false;
-	tensor_data(x->m, t);
-	for (int64_t k = 0; k < tensor_count(t); k++)
-		if (tensor_get(t, k) != c)
-			return false;
-	return true;
-}
-
-/* v / sqrt(mean(v v) + epsilon), then scale and offset. */
+/* v / sqrt(mean(v^2) + epsilon), then scale and offset, scales of 1 too: node by node as PyTorch writes it, for that is what other runtimes
+ * fuse. */
 static bool normalise(struct expander *x, val_id v, val_id axes)
 {
-	val_id y = bin(x, OP_ReduceMean, bin(x, OP_Mul, v, v), axes);
+	val_id y = bin(x, OP_ReduceMean, bin(x, OP_Pow, v, num(x, v, 2)), axes);
 	y = bin(x, OP_Add, y, num(x, v, attr_f(at(x), "epsilon")));
 	y = bin(x, OP_Div, v, un(x, OP_Sqrt, y));
 	if (type_of(x, y)->dtype != type_of(x, operand(x, 0))->dtype)
 		y = cast(x, y, type_of(x, operand(x, 0))->dtype);
-	if (!all_are(x, 1, 1))
-		y = bin(x, OP_Mul, y, operand(x, 1));
-	if (operand(x, 2))
-		y = bin(x, OP_Add, y, operand(x, 2));
-	return done(x, y);
-}
-
-/* InstanceNormalization takes rows in f32, one to a channel: those of a value of three axes as they stand, others as a
- * column of rows. */
-static bool rows_normalised(struct expander *x, val_id v, const int64_t *row, int axes)
-{
-	const struct type *t = type_of(x, v);
-	int64_t n = 1, channels = 1, dims[RANK_MAX], rows[3] = {-1, 1, 1};
-	int open = 0, rank = t->rank;
-	val_id y = v, like = 0;
-	for (int i = 0; i < axes; i++)
-		n *= row[i];
-	if (t->dtype != DT_F32 || n < 1 || rank < axes)
-		return false;
-	for (int i = 0; i < rank; i++)
-		if (t->dims[i] == POLY_UNKNOWN || !poly_is_const(x->m->dims, t->dims[i], &dims[i])) {
-			dims[i] = -1;
-			open++;
-		}
-	rows[2] = n;
-	bool stands = rank == 3 && axes == 1 && dims[1] > 0;
-	if (stands)
-		channels = dims[1];
-	else
-		y = bin(x, OP_Reshape, v, ints(x, 3, rows));
-	struct tensor *one = tensor_new(&x->m->arena, DT_F32, 1, &channels), *zero = tensor_new(&x->m->arena, DT_F32, 1, &channels);
-	for (int64_t i = 0; i < channels; i++)
-		tensor_set(one, i, 1);
-	y = make(x, OP_InstanceNormalization, 3, (val_id[]){y, const_tensor(x->m, 0, one), const_tensor(x->m, 0, zero)});
-	attr_set_float(x->m, made(x, y), "epsilon", attr_f(at(x), "epsilon"));
-	for (int i = 0; i < rank; i++)
-		open += dims[i] == 0; /* would mean: as the operand has it */
-	if (!stands) {
-		like = open > 1 ? un(x, OP_Shape, v) : ints(x, rank, dims);
-		y = bin(x, OP_Reshape, y, like);
-	}
-	if (!all_are(x, 1, 1))
-		y = bin(x, OP_Mul, y, operand(x, 1));
-	if (operand(x, 2))
-		y = bin(x, OP_Add, y, operand(x, 2));
-	return done(x, y);
-}
-
-static bool row_extents(struct expander *x, int axes, int64_t *row)
-{
-	for (int i = 0; i < axes; i++)
-		if (!extent(x, operand(x, 0), i - axes, &row[i]))
-			return false;
-	return true;
+	y = bin(x, OP_Mul, y, operand(x, 1));
+	return done(x, operand(x, 2) ? bin(x, OP_Add, y, operand(x, 2)) : y);
 }
 
 static bool layer_norm(struct expander *x)
 {
-	int64_t row[RANK_MAX];
-	int n;
 	val_id axes, v = operand(x, 0);
-	if (!is_float(x, v) || wants(x, 1) || wants(x, 2) || !(n = last_axes(x, &axes)))
+	if (!is_float(x, v) || wants(x, 1) || wants(x, 2) || !last_axes(x, &axes))
 		return false;
-	if (row_extents(x, n, row) && rows_normalised(x, v, row, n))
-		return true;
 	v = widened(x, v);
 	return normalise(x, bin(x, OP_Sub, v, bin(x, OP_ReduceMean, v, axes)), axes);
 }
@@ -540,13 +437,10 @@ void opset_expand(struct module *m, int opset, bool spread)
 	struct expander x = {.m = m, .opset = opset, .spread = spread};
 	struct graph_list order = {0};
 	module_graph_order(m, &order);
-	x.uses = uses_new(m);
-	x.nvalues = m->values.n;
 	for (size_t i = 0; i < order.n; i++)
 		while (expand_graph(&x, order.a[i]))
 			;
 	vec_free(&order);
 	vec_free(&x.made);
 	vec_free(&x.by);
-	uses_free(&x.uses);
 }

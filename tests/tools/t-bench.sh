@@ -73,6 +73,8 @@ has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 	pass_over open.py 'no python with onnxruntime (HONE_PYTHON)'
 has onnxsim && try simplify.py digits "$python" -B bench/simplify.py examples/digits/digits.onnx ||
 	pass_over simplify.py 'no python with onnxsim (HONE_PYTHON)'
+has onnxruntime && try readers.py 'geometric mean' "$python" -B bench/readers.py --seconds 0.1 examples/digits/digits.onnx ||
+	pass_over readers.py 'no python with onnxruntime (HONE_PYTHON)'
 
 has onnxruntime.quantization && try quantised.py digits_qdq "$python" -B bench/quantised.py -o "$out" --set batch=1 examples/digits/digits.onnx ||
 	pass_over quantised.py 'no python with onnxruntime and onnx (HONE_PYTHON)'
