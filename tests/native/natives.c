@@ -7,86 +7,7 @@
 #include "graph/types.h"
 #include "native/table.h"
 #include "tap.h"
-
-const struct tool tool; /* the library's main() is not linked */
-
-enum { OPERANDS = 8, HELD = 64 };
-
-struct call {
-	struct native n;
-	struct native_tensor in[OPERANDS], out[3];
-	struct native_attr attr[16];
-	int64_t dims[OPERANDS + 3][8];
-	void *held[HELD];
-	int nheld;
-};
-
-static void *hold(struct call *c, size_t bytes)
-{
-	void *p = bytes < (size_t)1 << 40 && c->nheld < HELD ? malloc(bytes + !bytes) : NULL;
-
-	if (p)
-		memset(p, 0xab, bytes);
-	if (p)
-		c->held[c->nheld++] = p;
-	return p;
-}
-
-static void *scratch(struct native *n, size_t bytes) { return hold(n->ctx, bytes); }
-
-static void *room(struct native *n, int i, int type, int rank, const int64_t *dims)
-{
-	struct call *c = n->ctx;
-	void *p = hold(c, (size_t)native_count_of(rank, dims) * native_size(type));
-
-	if (i < n->nout && rank <= 8) {
-		memcpy(c->dims[OPERANDS + i], dims, (size_t)rank * sizeof *dims);
-		n->out[i] = (struct native_tensor){type, rank, c->dims[OPERANDS + i], p};
-	}
-	return p;
-}
-
-static struct call *call_new(int nout)
-{
-	struct call *c = calloc(1, sizeof *c);
-
-	c->n = (struct native){.in = c->in, .out = c->out, .nout = nout, .attr = c->attr, .room = room, .scratch = scratch, .ctx = c};
-	for (int i = 0; i < nout; i++)
-		c->out[i].type = NATIVE_F32;
-	return c;
-}
-
-static void call_free(struct call *c)
-{
-	for (int i = 0; i < c->nheld; i++)
-		free(c->held[i]);
-	free(c);
-}
-
-/* The next operand. Its data, of as many bytes as it has elements. */
-static void *operand(struct call *c, int type, int rank, const int64_t *dims)
-{
-	int i = c->n.nin++;
-
-	memcpy(c->dims[i], dims, (size_t)rank * sizeof *dims);
-	c->in[i] = (struct native_tensor){type, rank, c->dims[i], NULL};
-	return c->in[i].data = hold(c, (size_t)native_count(&c->in[i]) * native_size(type));
-}
-
-#define DIMS(...) \
-	(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
-
-static void put_int(struct call *c, int64_t v) { *(int64_t *)operand(c, NATIVE_I64, 0, (int64_t[]){0}) = v; }
-static void put_float(struct call *c, float v) { *(float *)operand(c, NATIVE_F32, 0, (int64_t[]){0}) = v; }
-static struct native_attr *attr(struct call *c, const char *name)
-{
-	struct native_attr *a = &c->attr[c->n.nattr++];
-
-	*a = (struct native_attr){.name = name, .given = true, .n = 1};
-	return a;
-}
-
-static const char *run(struct call *c, const char *op) { return native_find(op)->run(&c->n); }
+#include "native/call.h"
 
 /* ---- DFT ---- */
 
@@ -459,7 +380,8 @@ static void test_odd(void)
 static void test_sizes(void)
 {
 	for (enum dtype t = DT_NONE; t < DT_COUNT; t++)
-		ok(native_size((int)t) == dtype_size(t), "an element of %s has %zu bytes", dtype_name(t), dtype_size(t));
+		ok(native_size((int)t) == (t == DT_STR ? sizeof(struct native_string) : dtype_size(t)), "an element of %s has %zu bytes",
+		   dtype_name(t), native_size((int)t));
 }
 
 static void test_float8(void)
@@ -694,27 +616,6 @@ static void test_lstm(int64_t len, bool good)
 	call_free(c);
 }
 
-static void test_find(void)
-{
-	struct call *c = call_new(1);
-	memcpy(operand(c, NATIVE_F32, DIMS(2, 3)), (float[]){NAN, -0.0f, 7, -INFINITY, 2.5f, 3}, 6 * sizeof(float));
-	memcpy(operand(c, NATIVE_F32, DIMS(4)), (float[]){-INFINITY, 0, 2.5f, NAN}, 4 * sizeof(float));
-	const char *why = run(c, "Find");
-	ok(!why && !memcmp(c->n.out[0].data, (int64_t[]){3, 1, 4, 0, 2, 4}, 6 * sizeof(int64_t)), "Find: numbers, and what is none");
-	call_free(c);
-	c = call_new(1);
-	memcpy(operand(c, NATIVE_U64, DIMS(3)), (uint64_t[]){UINT64_MAX, 0, (UINT64_C(1) << 53) + 1}, 3 * sizeof(uint64_t));
-	memcpy(operand(c, NATIVE_U64, DIMS(3)), (uint64_t[]){1, UINT64_C(1) << 53, UINT64_MAX}, 3 * sizeof(uint64_t));
-	why = run(c, "Find");
-	ok(!why && !memcmp(c->n.out[0].data, (int64_t[]){2, 3, 3}, 3 * sizeof(int64_t)), "Find: integers beyond those of a double");
-	call_free(c);
-	c = call_new(1);
-	operand(c, NATIVE_I32, DIMS(2));
-	operand(c, NATIVE_I64, DIMS(0));
-	ok(run(c, "Find") != NULL, "Find: a list of another type is refused");
-	call_free(c);
-}
-
 int main(void)
 {
 	static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
@@ -746,7 +647,6 @@ int main(void)
 	test_suppression();
 	test_unpool();
 	test_labels();
-	test_find();
 	test_scatter(0);
 	test_scatter(1);
 	test_random();

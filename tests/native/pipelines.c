@@ -1,0 +1,89 @@
+/* Functions of lib/native that models of scikit-learn end in: keys, tokens, forests. */
+#include "native/call.h"
+
+/* Tables of one class and four states that lead to `to`. */
+static const char *tokenized(int32_t to, int64_t columns)
+{
+	struct call *c = call_new(1);
+	*(struct native_string *)operand(c, NATIVE_STR, DIMS(1)) = (struct native_string){"ab", 2};
+	*(int32_t *)operand(c, NATIVE_I32, DIMS(1)) = 0;
+	int32_t *next = operand(c, NATIVE_I32, DIMS(4, columns));
+	for (int i = 0; i < 4 * columns; i++)
+		next[i] = to;
+	attr(c, "pad")->s = "";
+	const char *why = run(c, "Tokenize");
+	call_free(c);
+	return why;
+}
+
+static void test_tokens(void)
+{
+	ok(!tokenized(1, 2), "Tokenize: an automaton that matches nothing");
+	ok(tokenized(2 * 5, 2) != NULL, "a state that is not there is refused");
+	ok(tokenized(1, 3) != NULL, "tables that do not fit, too");
+}
+
+/* 40 rows down a tree of one node, which leads to `to`, for a number of feature `feature`. */
+static const char *forested(int32_t to, int32_t feature, int32_t start)
+{
+	struct call *c = call_new(1);
+	memset(operand(c, NATIVE_F32, DIMS(40, 2)), 0, 320);
+	memcpy(operand(c, NATIVE_I32, DIMS(1, 4)), (int32_t[]){feature * 16, to, ~0, 0}, 16);
+	memcpy(operand(c, NATIVE_I32, DIMS(2)), (int32_t[]){start, 1}, 8);
+	*(int32_t *)operand(c, NATIVE_I32, DIMS(1)) = 0;
+	*(float *)operand(c, NATIVE_F32, DIMS(1)) = 3;
+	*(int32_t *)operand(c, NATIVE_I32, DIMS(1)) = 0;
+	attr(c, "targets")->i = 1;
+	attr(c, "aggregate")->s = "SUM";
+	const char *why = run(c, "Trees");
+	bool right = !why && ((float *)c->n.out[0].data)[39] == 3;
+	call_free(c);
+	return right ? "right" : why;
+}
+
+static void test_forest(void)
+{
+	const char *why = forested(~0, 1, 0);
+
+	ok(why && !strcmp(why, "right"), "Trees: many rows");
+	for (int i = 0; i < 5; i++) {
+		const int32_t bad[5][3] = {{0, 1, 0}, {1, 1, 0}, {~1, 1, 0}, {~0, 2, 0}, {~0, 1, -1}};
+		why = forested(bad[i][0], bad[i][1], bad[i][2]);
+		ok(why && strcmp(why, "right"), "a node, leaf, feature or vote that is not there is refused: %d", i);
+	}
+}
+
+static void test_find(void)
+{
+	struct call *c = call_new(1);
+	memcpy(operand(c, NATIVE_F32, DIMS(2, 3)), (float[]){NAN, -0.0f, 7, -INFINITY, 2.5f, 3}, 6 * sizeof(float));
+	memcpy(operand(c, NATIVE_F32, DIMS(4)), (float[]){-INFINITY, 0, 2.5f, NAN}, 4 * sizeof(float));
+	const char *why = run(c, "Find");
+	ok(!why && !memcmp(c->n.out[0].data, (int64_t[]){3, 1, 4, 0, 2, 4}, 6 * sizeof(int64_t)), "Find: numbers, and what is none");
+	call_free(c);
+	c = call_new(1);
+	memcpy(operand(c, NATIVE_U64, DIMS(3)), (uint64_t[]){UINT64_MAX, 0, (UINT64_C(1) << 53) + 1}, 3 * sizeof(uint64_t));
+	memcpy(operand(c, NATIVE_U64, DIMS(3)), (uint64_t[]){1, UINT64_C(1) << 53, UINT64_MAX}, 3 * sizeof(uint64_t));
+	why = run(c, "Find");
+	ok(!why && !memcmp(c->n.out[0].data, (int64_t[]){2, 3, 3}, 3 * sizeof(int64_t)), "Find: integers beyond those of a double");
+	call_free(c);
+	c = call_new(1);
+	memcpy(operand(c, NATIVE_STR, DIMS(3)), (struct native_string[]){{"b", 1}, {"", 0}, {"ba", 2}}, 3 * sizeof(struct native_string));
+	memcpy(operand(c, NATIVE_STR, DIMS(3)), (struct native_string[]){{"", 0}, {"a", 1}, {"b", 1}}, 3 * sizeof(struct native_string));
+	why = run(c, "Find");
+	ok(!why && !memcmp(c->n.out[0].data, (int64_t[]){2, 0, 3}, 3 * sizeof(int64_t)), "Find: strings");
+	call_free(c);
+	c = call_new(1);
+	operand(c, NATIVE_I32, DIMS(2));
+	operand(c, NATIVE_I64, DIMS(0));
+	ok(run(c, "Find") != NULL, "Find: a list of another type is refused");
+	call_free(c);
+}
+
+int main(void)
+{
+	test_find();
+	test_tokens();
+	test_forest();
+	return tap_done();
+}
