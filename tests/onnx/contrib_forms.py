@@ -438,12 +438,16 @@ def GroupQueryAttention():
     q = f32(b, s, (heads + 2 * groups) * d) if packed else f32(b, s, heads * d)
     kv = [None, None] if packed else [f32(b, s, groups * d), f32(b, s, groups * d)]
     bias = f32(pick(1, b), pick(1, heads), s, total) if some(0.2) else None
+    scores = sink is None and "smooth_softmax" not in attrs and some(0.3)
+    if scores:
+        attrs["qk_output"] = n_of(1, 2)
     form = Form([q] + kv + [f32(b, groups, have, d), f32(b, groups, have, d), (lengths - 1).astype(np.int32), np.array(total, np.int32)] +
                 ([Const(np.cos(table)), Const(np.sin(table))] if rotary else [None, None]) + [None, bias, None if sink is None else Const(sink)],
-                results=["y", "pk", "pv"], attrs=attrs, apart=1e-4)
+                results=["y", "pk", "pv"] + ["scores"] * scores, attrs=attrs, apart=1e-4)
     # Rows behind a sentence's end are not compared: they are what was in memory.
     form.only = {"y": lambda a: [a[i, : (lengths[i] if prompt else s)] for i in range(b)], "pk": lambda a: [a[i, :, : lengths[i]] for i in range(b)],
-                 "pv": lambda a: [a[i, :, : lengths[i]] for i in range(b)]}
+                 "pv": lambda a: [a[i, :, : lengths[i]] for i in range(b)],
+                 "scores": lambda a: [a[i, :, : (lengths[i] if prompt else s), : lengths[i]] for i in range(b)]}
     return form
 
 

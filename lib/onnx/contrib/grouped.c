@@ -5,6 +5,7 @@
 #include "onnx/contrib/rows.h"
 
 enum { QUERY, KEY, VALUE, PAST_KEY, PAST_VALUE, LENGTHS, TOTAL, COS, SIN, POSITIONS, BIAS, SINK, K_SCALE, V_SCALE, Q_NORM, K_NORM, CHUNKS };
+enum { SCORES = 3 }; /* a result */
 
 struct grouped {
 	enum dtype type;
@@ -18,6 +19,16 @@ static bool has_quantised_cache(struct contrib *x)
 {
 	return operand(x, K_SCALE) || operand(x, V_SCALE) || strcmp(attr_str(self(x), "k_quant_type", "NONE"), "NONE") ||
 	       strcmp(attr_str(self(x), "v_quant_type", "NONE"), "NONE");
+}
+
+static bool has_sinks(struct contrib *x) { return operand(x, SINK) || attr_int(self(x), "smooth_softmax", -1) == 1; }
+
+/* Result 3 is scores before the softmax (1) or after it (2). */
+static bool scores_known(struct contrib *x)
+{
+	int64_t what = attr_int(self(x), "qk_output", 0);
+
+	return !wants(x, SCORES) || ((what == 1 || what == 2) && !has_sinks(x));
 }
 
 static bool read(struct contrib *x, struct grouped *g)
@@ -37,7 +48,7 @@ static bool read(struct contrib *x, struct grouped *g)
 	if (!contrib_fixed(x, PAST_KEY, 3, &g->size) && contrib_fixed(x, QUERY, 2, &all))
 		g->size = all / (operand(x, KEY) ? heads : heads + 2 * groups);
 	return dtype_is_float(g->type) && contrib_rank(x, operand(x, QUERY)) == 3 && !has_quantised_cache(x) && !operand(x, CHUNKS) &&
-	       !attr_int(self(x), "sliding_window_cache", 0) && (operand(x, KEY) || g->size) && !wants(x, 3);
+	       !attr_int(self(x), "sliding_window_cache", 0) && (operand(x, KEY) || g->size) && scores_known(x);
 }
 
 /* v as i64[1] or i64[batch]. */
@@ -100,6 +111,14 @@ static val_id sunk(struct contrib *x, const struct grouped *g, val_id y, val_id 
 	return bin(x, OP_Mul, y, contrib_cast(x, un(x, OP_Sigmoid, bin(x, OP_Sub, sum, sink)), g->type));
 }
 
+/* Scores of all tokens so far; those of keys that a query does not see are 0. */
+static void put_scores(struct contrib *x, const struct grouped *g, val_id v)
+{
+	if (attr_int(self(x), "qk_output", 0) == 1)
+		v = tri(x, OP_Where, un(x, OP_IsInf, v), contrib_scalar(x, g->type, 0), v);
+	also(x, SCORES, contrib_part(x, v, 3, contrib_ints(x, 1, (int64_t[]){0}), g->total));
+}
+
 bool contrib_grouped_query(struct contrib *x)
 {
 	struct grouped g;
@@ -132,11 +151,13 @@ bool contrib_grouped_query(struct contrib *x)
 				      .causal = attr_int(self(x), "causal", 1),
 				      .window = attr_int(self(x), "local_window_size", -1),
 				      .softcap = attr_float(self(x), "softcap", 0)};
-	bool sinks = operand(x, SINK) || attr_int(self(x), "smooth_softmax", -1) == 1;
+	bool sinks = has_sinks(x);
 	a.valid = past ? bin(x, OP_Add, g.first, g.rows) : 0;
-	a.scores = sinks ? 2 : 0;
+	a.scores = sinks ? 2 : !wants(x, SCORES) ? 0 : attr_int(self(x), "qk_output", 0) == 1 ? 2 : 3;
 	y = contrib_attend(x, &a);
 	for (uint32_t k = 1; k < 3; k++)
 		also(x, k, y[k]);
+	if (wants(x, SCORES))
+		put_scores(x, &g, y[3]);
 	return done(x, contrib_flat(x, sinks ? sunk(x, &g, y[0], y[3]) : y[0]));
 }
