@@ -15,15 +15,9 @@ import time
 
 import numpy as np
 
+from simplify import find
+
 SLOWER, LARGER, NOTHING = 1.05, 1.01, 2e-6
-
-
-def find(paths):
-    for p in paths:
-        if not os.path.isdir(p):
-            yield p
-        for folder, _, files in sorted(os.walk(p)):
-            yield from (os.path.join(folder, f) for f in sorted(files) if f.endswith(".onnx"))
 
 
 def session(path):

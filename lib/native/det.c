@@ -53,15 +53,22 @@ static void det_inverse(double *a, double *b, int64_t n)
 	}
 }
 
+/* Why x is not square matrices of numbers, or NULL. */
+static const char *det_refuses(const struct native_tensor *x)
+{
+	if (!native_is_float(x->type))
+		return native_no_type();
+	return x->rank < 2 || x->dims[x->rank - 2] != x->dims[x->rank - 1] ? "the matrices are not square" : NULL;
+}
+
 NATIVE const char *native_Inverse(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0];
 	int64_t m = x->rank < 2 ? 0 : x->dims[x->rank - 1], all;
+	const char *why = det_refuses(x);
 
-	if (!native_is_float(x->type))
-		return native_no_type();
-	if (x->rank < 2 || x->dims[x->rank - 2] != m)
-		return "the matrices are not square";
+	if (why)
+		return why;
 	void *y = n->room(n, 0, x->type, x->rank, x->dims);
 	double *a = n->scratch(n, 2 * (size_t)(m * m) * sizeof *a);
 	if (!y || !a)
@@ -80,11 +87,10 @@ NATIVE const char *native_Det(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0];
 	int64_t m = x->rank < 2 ? 0 : x->dims[x->rank - 1], all;
+	const char *why = det_refuses(x);
 
-	if (!native_is_float(x->type))
-		return native_no_type();
-	if (x->rank < 2 || x->dims[x->rank - 2] != m)
-		return "the matrices are not square";
+	if (why)
+		return why;
 	void *y = n->room(n, 0, x->type, x->rank - 2, x->dims);
 	double *a = n->scratch(n, (size_t)(m * m) * sizeof *a);
 	if (!y || !a)

@@ -31,7 +31,8 @@ static const char *eval_concat_strings(struct eval *e)
 
 /* ---- StringSplit ---- */
 
-static const char *shape_split_strings(struct infer *I)
+/* Result 0: the words of each string of operand 0, along an axis of their own. */
+static const char *rule_words(struct infer *I)
 {
 	int rank = rule_rank(I, 0);
 
@@ -43,8 +44,16 @@ static const char *shape_split_strings(struct infer *I)
 	if (rank >= 0)
 		d[rank] = rule_fresh(I, 0, POLY_INF);
 	rule_out(I, 0, DT_STR, rank < 0 ? RANK_UNKNOWN : rank + 1, d);
-	rule_out(I, 1, DT_I64, rank, I->in[0].dims);
 	return NULL;
+}
+
+static const char *shape_split_strings(struct infer *I)
+{
+	const char *why = rule_words(I);
+
+	if (!why)
+		rule_out(I, 1, DT_I64, rule_rank(I, 0), I->in[0].dims);
+	return why;
 }
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -213,29 +222,12 @@ static const char *shape_tfidf(struct infer *I)
 	return why;
 }
 
-/* ---- Tokenize ---- */
-
-static const char *shape_tokenize(struct infer *I)
-{
-	int rank = rule_rank(I, 0);
-
-	if (rank >= RANK_MAX)
-		return rule_why(I, "the result has more than %d axes", RANK_MAX);
-	dim *d = rule_dims(I, rank < 0 ? 0 : rank + 1);
-	for (int k = 0; k < rank; k++)
-		d[k] = rule_dim(I, 0, k);
-	if (rank >= 0)
-		d[rank] = rule_fresh(I, 0, POLY_INF);
-	rule_out(I, 0, DT_STR, rank < 0 ? RANK_UNKNOWN : rank + 1, d);
-	return NULL;
-}
-
 const struct op ops_text[] = {
 	{OP_RegexFullMatch, shape_match, eval_match, .unable = unable_match},
 	{OP_StringConcat, shape_broadcast, eval_concat_strings},
 	{OP_StringSplit, shape_split_strings, eval_split_strings},
 	{OP_StringNormalizer, shape_normalize, eval_native},
 	{OP_TfIdfVectorizer, shape_tfidf, eval_native},
-	{OP_Tokenize, shape_tokenize, eval_native},
+	{OP_Tokenize, rule_words, eval_native},
 	{0},
 };
