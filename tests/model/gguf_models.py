@@ -9,7 +9,7 @@ import numpy as np
 
 KEYS = dict(layers="block_count", width="embedding_length", inner="feed_forward_length", heads="attention.head_count", groups="attention.head_count_kv",
             size="attention.key_length", longest="context_length", turned="rope.dimension_count", window="attention.sliding_window")
-SIZES = dict(layers=2, width=256, inner=512, heads=4, groups=2, size=64, longest=128, vocab=96)
+SIZES = dict(layers=2, width=256, inner=256, heads=4, groups=2, size=64, longest=128, vocab=96)
 FAMILIES = {
     "llama": {}, "qwen2": dict(bias=True), "qwen3": dict(norms=True, heads=8), "gemma": dict(scaled=True),
     "gemma2": dict(scaled=True, post=True, window=4, every=2, score_cap=50.0, cap=30.0),
