@@ -161,6 +161,8 @@ def model(family, kinds=("Q4_0",), embedding=None, tied=False, slower=False, bia
             weight(f"{p}.{name}", n, k)
             if f.get("bias") and name in ("attn_q", "attn_k", "attn_v"):
                 g.vector(f"{p}.{name}.bias", n, 0, 0.5)
+                kind, dims, raw = g.tensors[f"{p}.{name}.bias"]
+                g.tensors[f"{p}.{name}.bias"] = (kind, (1,) * (i % 2) + dims, raw)  # sizes of 1 may follow
         for name in ["attn_norm", "ffn_norm"] + ["post_attention_norm", "post_ffw_norm"] * f.get("post", False):
             g.vector(f"{p}.{name}.weight", s["width"])
         for name in ["attn_q_norm", "attn_k_norm"] * f.get("norms", False):

@@ -70,10 +70,10 @@ static void fill_blocks(const struct made *m, unsigned char *out)
 	}
 }
 
-/* A vector's rows are its numbers. */
+/* A vector's rows are its numbers, whatever sizes of 1 its entry has behind them. */
 static void fill_rows(const struct made *m, unsigned char *out)
 {
-	bool vector = m->t->rank == 1;
+	bool vector = m->t->dims[1] == 1;
 	size_t row = vector ? m->t->type->bytes : row_bytes(m->t);
 
 	for (int64_t n = 0; n < m->t->dims[vector ? 0 : 1]; n++)
