@@ -74,7 +74,7 @@ static struct native_string normalize_copy(struct native *n, struct normalize *z
 static bool normalize_stops(const struct native_string *stop, int nstop, struct native_string s)
 {
 	for (int i = 0; i < nstop; i++)
-		if (stop[i].n == s.n && !memcmp(stop[i].s, s.s, s.n))
+		if (stop[i].n == s.n && (!s.n || !memcmp(stop[i].s, s.s, s.n)))
 			return true;
 	return false;
 }

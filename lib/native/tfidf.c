@@ -38,7 +38,8 @@ static uint64_t tfidf_hash(const char *s, size_t n)
 		h = tfidf_mix(h ^ v);
 	}
 	v = 0;
-	memcpy(&v, s, n);
+	if (n)
+		memcpy(&v, s, n);
 	return tfidf_mix(h ^ v);
 }
 
@@ -49,7 +50,7 @@ static int32_t *tfidf_word(const struct tfidf_tree *t, const struct tfidf_words 
 
 	for (; t->word[at]; at = (at + 1) & (t->nwords - 1)) {
 		int32_t k = t->word[at] - 1;
-		if (pool->strs ? strlen(pool->strs[k]) == n && !memcmp(pool->strs[k], s, n) : pool->ints[k] == i)
+		if (pool->strs ? strlen(pool->strs[k]) == n && (!n || !memcmp(pool->strs[k], s, n)) : pool->ints[k] == i)
 			break;
 	}
 	return &t->word[at];

@@ -80,8 +80,40 @@ static void test_find(void)
 	call_free(c);
 }
 
+/* An empty string may be NULL: nothing of it is read, as sanitizers see. */
+static void test_empty(void)
+{
+	static const char *const pool[] = {"", "a"};
+	static const int64_t starts[] = {0}, places[] = {0, 1};
+	struct native_string x[] = {{NULL, 0}, {"a", 1}, {NULL, 0}};
+	struct call *c = call_new(1);
+
+	memcpy(operand(c, NATIVE_STR, DIMS(3)), x, sizeof x);
+	struct native_attr *a = attr(c, "pool_strings");
+	a->strs = pool, a->n = 2;
+	a = attr(c, "ngram_counts");
+	a->ints = starts, a->n = 1;
+	a = attr(c, "ngram_indexes");
+	a->ints = places, a->n = 2;
+	attr(c, "mode")->s = "TF";
+	attr(c, "min_gram_length")->i = attr(c, "max_gram_length")->i = 1;
+	const char *why = run(c, "TfIdfVectorizer");
+	ok(!why && !memcmp(c->n.out[0].data, (float[]){2, 1}, 2 * sizeof(float)), "TfIdfVectorizer: empty strings (%s)", why ? why : "");
+	call_free(c);
+	c = call_new(1);
+	memcpy(operand(c, NATIVE_STR, DIMS(3)), x, sizeof x);
+	a = attr(c, "stopwords");
+	a->strs = pool, a->n = 1;
+	attr(c, "case_change_action")->s = "LOWER";
+	attr(c, "is_case_sensitive")->i = 1;
+	why = run(c, "StringNormalizer");
+	ok(!why && c->out[0].dims[0] == 1, "StringNormalizer: empty strings (%s)", why ? why : "");
+	call_free(c);
+}
+
 int main(void)
 {
+	test_empty();
 	test_find();
 	test_tokens();
 	test_forest();
