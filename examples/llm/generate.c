@@ -166,16 +166,28 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* A token's id, or the program ends. */
+static int64_t read_id(const char *s)
+{
+	char *end;
+	long long v = strtoll(s, &end, 10);
+
+	if (end == s || *end || v < 0)
+		errx(64, "'%s' is no id of a token", s);
+	return v;
+}
+
 static int64_t *read_ids(int argc, char **argv, long *n)
 {
-	int64_t *id = NULL, v;
+	int64_t *id = NULL;
 	long room = 0;
+	char word[32];
 
 	*n = 0;
-	for (int i = 0; argc ? i < argc : scanf("%lld", (long long *)&v) == 1; i++) {
+	for (int i = 0; argc ? i < argc : scanf("%31s", word) == 1; i++) {
 		if (*n == room && !(id = realloc(id, (size_t)(room = room * 2 + 64) * sizeof *id)))
 			err(1, NULL);
-		id[(*n)++] = argc ? strtoll(argv[i], NULL, 10) : v;
+		id[(*n)++] = read_id(argc ? argv[i] : word);
 	}
 	return id;
 }

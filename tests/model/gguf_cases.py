@@ -76,6 +76,8 @@ for _ in range(16):
     all_ids.append(int(reference.logits(np.array(all_ids))[-1].argmax()))
 p = run(f"{llm}/build.sh m.gguf 64 4 && ./generate -c 4 -n 16 {' '.join(map(str, ids))}")
 ok("examples/llm makes numpy's tokens", "" if p.stdout.split() == list(map(str, all_ids[11:])) else p.stderr[-300:] + p.stdout)
+p = run("./generate -n 1 3x || ./generate -n 1 -- -1 || echo 3 x | ./generate -n 1")
+ok("what is no id is refused", "" if not p.stdout and p.returncode == 64 and p.stderr.count("no id of a token") == 3 else p.stderr[-300:] + p.stdout)
 
 p = run("ge-import -q < m.gguf | ge-dump")
 ok("from standard input", p.stderr)
