@@ -166,14 +166,14 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A token's id, or the program ends. */
-static int64_t read_id(const char *s)
+/* The id of a token, number n of the prompt, or the program ends. */
+static int64_t read_id(const char *s, long n)
 {
 	char *end;
 	long long v = strtoll(s, &end, 10);
 
 	if (end == s || *end || v < 0)
-		errx(64, "'%s' is no id of a token", s);
+		errx(64, "word %ld of the prompt is no id of a token", n);
 	return v;
 }
 
@@ -187,7 +187,8 @@ static int64_t *read_ids(int argc, char **argv, long *n)
 	for (int i = 0; argc ? i < argc : scanf("%31s", word) == 1; i++) {
 		if (*n == room && !(id = realloc(id, (size_t)(room = room * 2 + 64) * sizeof *id)))
 			err(1, NULL);
-		id[(*n)++] = read_id(argc ? argv[i] : word);
+		id[*n] = read_id(argc ? argv[i] : word, *n + 1);
+		++*n;
 	}
 	return id;
 }
