@@ -227,6 +227,49 @@ typedef int32_t attention_ints __attribute__((vector_size(32)));
 typedef float attention_floats __attribute__((vector_size(32)));
 enum { attention_float_lanes = 8, attention_double_lanes = 4 };
 
+/* A float of 16 bits. */
+static inline float attention_half(uint16_t h)
+{
+	uint32_t bits = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+	float v;
+
+	if ((h & 0x7c00) == 0 || (h & 0x7c00) == 0x7c00)
+		return (float)native_get(NATIVE_F16, &h, 0);
+	bits += (uint32_t)(127 - 15) << 23 | sign;
+	memcpy(&v, &bits, sizeof v);
+	return v;
+}
+
+/* Elements [i, i + n) of p. */
+static void attention_float_widen(int type, const void *p, int64_t i, int64_t n, float *to)
+{
+	const uint16_t *half = (const uint16_t *)p + i;
+	int64_t k = 0;
+
+	switch (type) {
+	case NATIVE_F32: memcpy(to, (const float *)p + i, sizeof *to * (size_t)n); return;
+	case NATIVE_F16:
+		for (; k < n; k++)
+			to[k] = attention_half(half[k]);
+		return;
+	case NATIVE_BF16:
+		for (; k < n; k++) {
+			uint32_t bits = (uint32_t)half[k] << 16;
+			memcpy(to + k, &bits, sizeof *to);
+		}
+		return;
+	default:
+		for (; k < n; k++)
+			to[k] = (float)native_get(type, p, i + k);
+	}
+}
+
+static void attention_double_widen(int type, const void *p, int64_t i, int64_t n, double *to)
+{
+	for (int64_t k = 0; k < n; k++)
+		to[k] = native_get(type, p, i + k);
+}
+
 /* The sums of each of four vectors. */
 static inline void attention_float_sums(const attention_float_vec *a, const attention_float_vec *b, const attention_float_vec *c,
 					const attention_float_vec *d, float *out)

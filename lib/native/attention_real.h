@@ -30,15 +30,6 @@ static void ATTENTION(put)(int type, void *p, int64_t i, int64_t n, const ATTENT
 			native_set(type, p, i + k, from[k]);
 }
 
-static void ATTENTION(widen)(int type, const void *p, int64_t i, int64_t n, ATTENTION_REAL *to)
-{
-	if (type == ATTENTION_TYPE)
-		memcpy(to, (const ATTENTION_REAL *)p + i, sizeof *to * (size_t)n);
-	else
-		for (int64_t k = 0; k < n; k++)
-			to[k] = (ATTENTION_REAL)native_get(type, p, i + k);
-}
-
 /* Rows of head g of batch b, at memory if they have to be widened. */
 static struct ATTENTION(rows)
 	ATTENTION(rows_of)(const struct attention *a, const struct native_tensor *past, const struct native_tensor *now, int64_t b,
