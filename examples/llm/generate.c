@@ -19,6 +19,8 @@ struct options {
 	long top_k;
 	uint64_t seed;
 	const char *load, *save;
+	long first; /* tokens of the session to go on behind; -1: all */
+	long texts; /* of one prompt */
 };
 
 struct session {
@@ -158,6 +160,31 @@ static void save(struct session *s, const char *path)
 	free(p);
 }
 
+/* ---- a cache cut, and copied to another handle ---- */
+
+/* Rows that the mask leaves out are not read, and written over later. */
+static void cut(struct session *s, long first)
+{
+	if (first > s->used)
+		errx(1, "the session has %ld tokens", s->used);
+	while (s->used > first)
+		s->seen[--s->used] = 0;
+}
+
+static void copy(struct session *to, const struct session *from)
+{
+	size_t n = llm_state_bytes(from->model);
+	void *p = malloc(n);
+
+	if (!p)
+		err(1, NULL);
+	if (llm_state_write(from->model, p) || llm_state_read(to->model, p, n))
+		errx(1, "%s", llm_error());
+	memcpy(to->seen, from->seen, (size_t)from->longest * sizeof *to->seen);
+	to->used = from->used;
+	free(p);
+}
+
 static double seconds(void)
 {
 	struct timespec t;
@@ -193,15 +220,46 @@ static int64_t *read_ids(int argc, char **argv, long *n)
 	return id;
 }
 
+/* Tokens behind those of the session, of which the last has these logits. How many. */
+static long generate(const struct options *o, struct session *s, const float *logits, uint64_t seed)
+{
+	int64_t next;
+
+	for (long made = 1;; made++) {
+		next = choose(o, logits, s->vocab, &seed);
+		printf("%lld\n", (long long)next);
+		fflush(stdout);
+		if (made >= o->count || next == o->stop)
+			return made;
+		logits = run(s, &next, 1);
+	}
+}
+
+/* The other texts of the prompt, each on a handle of its own and with the next seed. How many tokens. */
+static long generate_others(const struct options *o, const struct session *s, const float *logits)
+{
+	long made = 0;
+
+	for (long i = 1; i < o->texts; i++) {
+		struct session other;
+		open_session(&other);
+		copy(&other, s);
+		made += generate(o, &other, logits, o->seed + (uint64_t)i);
+		llm_close(other.model);
+	}
+	return made;
+}
+
 int main(int argc, char **argv)
 {
-	struct options o = {.count = 32, .chunk = 1, .stop = -1, .top_p = 1, .seed = 1};
+	struct options o = {.count = 32, .chunk = 1, .stop = -1, .top_p = 1, .seed = 1, .first = -1, .texts = 1};
 	struct session s;
 	const float *logits = NULL;
-	long n, made = 0;
+	float *last;
+	long n, made;
 	int c;
 
-	while ((c = getopt(argc, argv, "n:c:e:t:k:p:s:l:w:")) != -1)
+	while ((c = getopt(argc, argv, "n:c:e:t:k:p:s:l:w:f:b:")) != -1)
 		switch (c) {
 		case 'n': o.count = atol(optarg); break;
 		case 'c': o.chunk = atol(optarg); break;
@@ -212,16 +270,20 @@ int main(int argc, char **argv)
 		case 's': o.seed = strtoull(optarg, NULL, 10); break;
 		case 'l': o.load = optarg; break;
 		case 'w': o.save = optarg; break;
+		case 'f': o.first = atol(optarg); break;
+		case 'b': o.texts = atol(optarg); break;
 		default:
 			fprintf(stderr,
 				"Usage: generate [-n COUNT] [-c CHUNK] [-e STOP] [-t TEMPERATURE] [-k TOP_K] [-p TOP_P] [-s SEED] "
-				"[-l SESSION] [-w SESSION] [ID...]\n");
+				"[-l SESSION [-f FIRST]] [-w SESSION] [-b TEXTS] [ID...]\n");
 			return 64;
 		}
-	int64_t *id = read_ids(argc - optind, argv + optind, &n), next;
+	int64_t *id = read_ids(argc - optind, argv + optind, &n);
 	open_session(&s);
 	if (o.load)
 		load(&s, o.load);
+	if (o.first >= 0)
+		cut(&s, o.first);
 	if (n < 1)
 		errx(1, "no prompt");
 	double start = seconds(), prompt;
@@ -230,17 +292,14 @@ int main(int argc, char **argv)
 		logits = run(&s, id + i, rows);
 		i += rows;
 	}
+	if (!(last = malloc((size_t)s.vocab * sizeof *last)))
+		err(1, NULL);
+	memcpy(last, logits, (size_t)s.vocab * sizeof *last);
 	prompt = seconds();
-	for (;;) {
-		next = choose(&o, logits, s.vocab, &o.seed);
-		printf("%lld\n", (long long)next);
-		fflush(stdout);
-		if (++made >= o.count || next == o.stop)
-			break;
-		logits = run(&s, &next, 1);
-	}
+	made = generate_others(&o, &s, last);
+	made += generate(&o, &s, last, o.seed);
 	fprintf(stderr, "prompt: %ld tokens, %.1f a second; made: %ld, %.1f a second\n", n, (double)n / (prompt - start), made,
-		(double)(made - 1) / (seconds() - prompt));
+		(double)(made - o.texts) / (seconds() - prompt));
 	if (o.save)
 		save(&s, o.save);
 	llm_close(s.model);

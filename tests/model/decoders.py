@@ -82,8 +82,12 @@ p = run(f"{llm}/build.sh m.onnx 96 8 && ./generate -c 8 -n {count} {words}")
 ok("the program, prompt in chunks: ONNX Runtime's tokens", "" if p.stdout.split() == list(map(str, want)) else p.stderr[-300:] + p.stdout)
 half = run(f"./generate -n 30 -w half {words} && ./generate -n 30 -l half {want[29]}")
 ok("the same with a session saved and loaded", "" if half.stdout.split() == list(map(str, want)) else half.stderr[-300:] + half.stdout)
+again = run(f"./generate -n 9 -l half -f 20 {prompt[20]}")
+ok("a session cut to its first tokens", "" if again.stdout.split() == list(map(str, want[:9])) else again.stderr[-300:] + again.stdout)
 drawn = [run(f"./generate -n 20 -t 0.9 -k 20 -p 0.9 -s {seed} {words}").stdout for seed in (1, 1, 2)]
 ok("drawn tokens: the same of the same seed, others of another", "" if drawn[0] == drawn[1] != drawn[2] and len(drawn[0].split()) == 20 else repr(drawn))
+texts = run(f"./generate -n 20 -t 0.9 -k 20 -p 0.9 -s 1 -b 2 {words}").stdout
+ok("two texts of one prompt: each as by itself", "" if texts == drawn[2] + drawn[0] else repr(texts))
 p = run(f"./generate -n 90 {words}")
 ok("a full cache is said", "" if p.returncode == 1 and "holds 96 tokens" in p.stderr else p.stderr)
 
