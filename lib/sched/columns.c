@@ -3,14 +3,6 @@
  * once for all of them. */
 #include "sched/tile.h"
 
-/* Iterations of a loop of known extent. */
-static bool loop_steps(struct loop_prog *p, const char *loop, int64_t *steps)
-{
-	nest_id n = loop_find(p, loop);
-
-	return n && poly_is_const(p->P, lnest(p, n)->extent, steps);
-}
-
 static double row_bytes(struct loop_prog *p, const struct tile *q) { return 4 * (double)lstage(p, q->anchor)->axis[q->vec_axis].extent; }
 
 bool may_sum_in_memory(struct schedule *r, const struct tile *q)
@@ -64,7 +56,7 @@ static const char *split_columns(struct schedule *r, const struct tile *q, const
 }
 
 /* Samples how many rows are read side by side. */
-static void sample_streams(struct schedule *r, const struct tile *q, int64_t steps)
+static int64_t sample_streams(struct schedule *r, const struct tile *q, int64_t steps)
 {
 	struct target m = sched_machine(r->p);
 	double row = row_bytes(r->p, q);
@@ -75,25 +67,44 @@ static void sample_streams(struct schedule *r, const struct tile *q, int64_t ste
 		choice[n++] = k;
 	while (usual > choice[n - 1])
 		usual /= 2;
-	sched_sample(r, "streams", choice, n, usual);
+	return sched_sample(r, "streams", choice, n, usual);
 }
 
-/* Sums of a line of columns each, in vectors. */
-static void sum_in_levels(struct schedule *r, const struct tile *q, const char *rows, struct words *made)
+/* Splits the loop of rows: `streams` are read side by side, and where it is all that is summed over, levels of a long sum. How many levels;
+ * -1: it cannot be split. */
+static int split_rows(struct schedule *r, const struct tile *q, const char *rows, int64_t streams)
 {
-	struct loop_prog *p = r->p;
-	const struct stage *s = lstage(p, q->anchor);
-	const char *axis = sym_str(s->axis[q->vec_axis].name),
-		   *outer = s->naxes - s->nspatial > 1 ? axis_loop(r, q->anchor, s->nspatial, "") : rows;
-	int64_t steps = s->axis[s->nspatial].extent, all = 1, terms;
+	const struct stage *s = lstage(r->p, q->anchor);
+	int64_t all = s->axis[s->nspatial].extent, steps = all / streams, factor[LEVELS_MAX];
+	struct words split = {0};
+	int n = s->naxes - s->nspatial > 1
+			? 0
+			: sched_level_factors(r, sym_str(s->name),
+					      (struct long_sum){steps, streams, all, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, LEVELS_OPEN},
+					      factor);
+
+	words_add(&split, rows);
+	for (int i = n; i-- > 0;)
+		words_add(&split, trace_number(factor[i]));
+	words_add(&split, "streams");
+	words_add(&split, "tail=peel");
+	return sched_list(r, NULL, PRIM_SPLIT, &split) ? n : -1;
+}
+
+/* Sums of a line of columns each, in vectors, for n levels of the loop of rows, or for those of the outermost that is summed over. */
+static void sum_in_levels(struct schedule *r, const struct tile *q, const char *rows, int n, struct words *made)
+{
+	const struct stage *s = lstage(r->p, q->anchor);
+	const char *name = sym_str(s->name), *axis = sym_str(s->axis[q->vec_axis].name);
+	int64_t steps = s->axis[s->nspatial].extent, all = 1;
 
 	for (int a = s->nspatial; a < s->naxes; a++)
 		all *= s->axis[a].extent;
-	if (outer == rows && !loop_steps(p, rows, &steps))
-		return;
-	terms = (all + steps - 1) / steps;
-	sched_levels(r, sym_str(s->name), outer, (struct long_sum){steps, terms, all, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, LEVELS_OPEN},
-		     "scratch", made);
+	if (s->naxes - s->nspatial > 1)
+		sched_levels(r, name, axis_loop(r, q->anchor, s->nspatial, ""),
+			     (struct long_sum){steps, all / steps, all, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, LEVELS_OPEN}, "scratch", made);
+	else
+		sched_partials(r, name, rows, n, "scratch", made);
 	for (int i = 0; i < made->n; i++)
 		for (int k = 0; k < 2; k++) {
 			const char *loop = sched_name(r, "%s.%s.%s", made->word[i], k ? "store" : "load", axis);
@@ -110,23 +121,25 @@ bool template_columns(struct schedule *r, const struct tile *q)
 	const char *name = sym_str(s->name), *axis = sym_str(s->axis[q->vec_axis].name), *rows = axis_loop(r, q->anchor, red, ""), *vectors,
 		   *lane;
 
-	sample_streams(r, q, s->axis[red].extent);
+	int64_t streams = sample_streams(r, q, s->axis[red].extent);
 	const char *begin = split_columns(r, q, &vectors, &lane);
-	if (!begin || !sched_try(r, PRIM_SPLIT, rows, "streams", "tail=peel"))
+	int n = begin ? split_rows(r, q, rows, streams) : -1;
+	if (n < 0)
 		return false;
 	sched_try(r, PRIM_INIT, name, begin);
 	struct words order = {0};
 	for (int a = s->nspatial; a < red; a++)
 		words_add(&order, axis_loop(r, q->anchor, a, ""));
-	words_add(&order, loop_part(r, rows, 0));
+	for (int i = 0; i <= n; i++)
+		words_add(&order, loop_part(r, rows, i));
 	words_add(&order, vectors);
-	words_add(&order, loop_part(r, rows, 1));
+	words_add(&order, loop_part(r, rows, n + 1));
 	words_add(&order, lane);
 	sched_list(r, NULL, PRIM_REORDER, &order);
 	struct words made = {0};
-	sum_in_levels(r, q, loop_part(r, rows, 0), &made);
+	sum_in_levels(r, q, rows, n, &made);
 	sched_make(r, "acc", PRIM_CACHE, made.n ? made.word[made.n - 1] : name, name, vectors, "register");
-	sched_try(r, PRIM_UNROLL, loop_part(r, rows, 1));
+	sched_try(r, PRIM_UNROLL, loop_part(r, rows, n + 1));
 	sched_try(r, PRIM_VECTOR, lane);
 	sched_try(r, PRIM_VECTOR, sched_name(r, "acc.load.%s", axis));
 	sched_try(r, PRIM_VECTOR, sched_name(r, "acc.store.%s", axis));

@@ -68,6 +68,12 @@ struct long_sum {
 };
 /* Chains whose error is at most twice that of pairwise sums; and of products, whose sums are not bound by memory, a few times that. */
 enum { CHAIN_OF_TERMS = 64, CHAIN_OF_PRODUCTS = 128, LONG_OF_PRODUCTS = 1024, LEVELS_OPEN = 2 };
+/* Levels of the sum that stage makes, if it is a longer one in f32; 0. factor: how many iterations, then sums, each adds up, the innermost
+ * first. */
+enum { LEVELS_MAX = 5 };
+int sched_level_factors(struct schedule *r, const char *stage, struct long_sum sum, int64_t factor[LEVELS_MAX]);
+/* The loop is split by them: the sums of n levels get buffers, whose names `made` then has, the innermost last. */
+void sched_partials(struct schedule *r, const char *stage, const char *loop, int n, const char *scope, struct words *made);
 /* If the sum that stage makes in `loop`, its outermost, is a longer one in f32: splits the loop, so that blocks are summed from 0 on, in
  * buffers that `made` then has the names of, the innermost last. The innermost part of the loop, or `loop`. */
 const char *sched_levels(struct schedule *r, const char *stage, const char *loop, struct long_sum sum, const char *scope,

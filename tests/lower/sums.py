@@ -71,6 +71,8 @@ def sums(places, seed, sign):
             table["ReduceLogSum"] = lambda v, a=axes: np.log(pairs(v, a))
         for op, f in table.items():
             m.add("%s %s" % (op, name), f, op, [x, axis], keepdims=0)
+    # More columns than registers hold; what is left over of the rows is one chain.
+    m.add("ReduceSum wide columns", lambda v: pairs(v, (0,)), "ReduceSum", [m.input(places + 7, 128, sign=sign), first], most=4, keepdims=0)
     m.add("Softmax rows", lambda v: np.exp(v - v.max(1, keepdims=True)) / pairs(np.exp(v - v.max(1, keepdims=True)), (1,))[:, None], "Softmax", [rows], axis=1)
     m.add("Softmax columns", lambda v: np.exp(v - v.max(0)) / pairs(np.exp(v - v.max(0)), (0,)), "Softmax", [columns], axis=0)
     m.add("GlobalAveragePool", lambda v: (pairs(v, (2, 3)) / v.dtype.type(side * side))[..., None, None], "GlobalAveragePool", [image])
