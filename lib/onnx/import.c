@@ -299,6 +299,16 @@ static enum opcode operator_of(struct importer *c, const Onnx__NodeProto *p)
 	return OP_OTHER;
 }
 
+/* A string with a NUL within would end there. Of operators that are not known it goes through as it is. */
+static void refuse_nuls(struct importer *c, const Onnx__NodeProto *p, enum opcode op, const struct attr *attr, uint32_t n)
+{
+	if (op == OP_RegexFullMatch || op == OP_StringSplit || (op == OP_OTHER && !bytes_are(&p->domain, "ai.onnx.ml")))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		if (attr[i].kind == ATTR_STR && memchr(attr[i].u.s, 0, attr[i].n))
+			import_unsupported(c, "attribute '%s' has a NUL within, which is not supported", sym_str(attr[i].name));
+}
+
 static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p)
 {
 	struct module *m = c->m;
@@ -313,6 +323,7 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 		return;
 	}
 	struct attr *attrs = import_attrs(c, p, &nattr, &bodies);
+	refuse_nuls(c, p, op, attrs, nattr);
 	for (uint32_t i = 0; i < nattr; i++) {
 		const char *name = sym_str(attrs[i].name),
 			   *type = attrs[i].kind == ATTR_INT && attrs[i].u.i < 30 ? onnx_type_foreign((int)attrs[i].u.i) : NULL;

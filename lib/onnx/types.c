@@ -163,8 +163,12 @@ void import_attr(struct importer *c, const Onnx__AttributeProto *a, struct attr 
 		break;
 	case ATTR_STRS: {
 		sym *s = ARENA_ARRAY(ar, sym, a->n_strings + 1);
-		for (size_t i = 0; i < a->n_strings; i++)
+		for (size_t i = 0; i < a->n_strings; i++) {
+			if (a->strings[i].len && memchr(a->strings[i].data, 0, a->strings[i].len))
+				import_unsupported(c, "attribute '%s' has a string with a NUL within, which is not supported",
+						   sym_str(import_name(&a->name)));
 			s[i] = import_name(&a->strings[i]);
+		}
 		out->n = (uint32_t)a->n_strings;
 		out->u.strs = s;
 		break;

@@ -446,7 +446,18 @@ def texts():
     check("strings, moved, looked for and cut into tokens", model, {"x": x, "z": z}, native="--no-fallback", export=False)
 
 
+def nuls():
+    """An attribute's string with a NUL within is data that would be another: refused."""
+    for op, domain, a in (("TfIdfVectorizer", "", dict(mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[0], pool_strings=["a\0b"])),
+                          ("LabelEncoder", "ai.onnx.ml", dict(keys_strings=["a"], values_strings=["b"], default_string="d\0e")),
+                          ("Tokenizer", "com.microsoft", dict(separators=[""], mark=0, mincharnum=1, pad_value="#\0#"))):
+        g = h.make_graph([h.make_node(op, ["x"], ["y"], domain=domain, **a)], "g", [h.make_tensor_value_info("x", onnx.TensorProto.STRING, [3])], [onnx.ValueInfoProto(name="y")])
+        onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 18), h.make_opsetid("ai.onnx.ml", 3), h.make_opsetid("com.microsoft", 1)], ir_version=8), "c.onnx")
+        rc, err = run("ge-import -q c.onnx -o c.g")
+        report(f"{op} with a NUL", "" if rc == 69 and "NUL" in err else f": {rc} {err[:300]}")
+
+
 if __name__ == "__main__":
-    for part in (texts, numeric, linear, encoders, vectors, trees, ensembles, machines, maps, zip_maps, learned, chain):
+    for part in (texts, nuls, numeric, linear, encoders, vectors, trees, ensembles, machines, maps, zip_maps, learned, chain):
         part()
     print(f"# seed {seed}: {results} results")

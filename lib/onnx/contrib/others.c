@@ -380,6 +380,8 @@ static bool tokenizer(struct contrib *x)
 		return false;
 	else if (!(r = regex_compile(expression->u.s, expression->n, a, &why)))
 		import_unsupported(x->c, "tokenexp: %s", why);
+	if (pad && pad->kind == ATTR_STR && memchr(pad->u.s, 0, pad->n))
+		import_unsupported(x->c, "attribute 'pad_value' has a NUL within, which is not supported");
 	if (!regex_table(r, a, &t))
 		import_unsupported(x->c, "tokenexp has too many states");
 	y = tri(x, OP_Tokenize, operand(x, 0), const_new(x->m, 0, DT_I32, 1, &t.classes, t.first, (size_t)t.classes * sizeof *t.first),
