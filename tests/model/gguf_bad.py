@@ -69,6 +69,7 @@ for k, v, code, says in (("block_count", 0, 65, "takes 1"), ("block_count", 2**3
                          ("attention.layer_norm_rms_epsilon", float("nan"), 65, "nan"), ("attention.layer_norm_rms_epsilon", "x", 65, "no number"),
                          ("attention.value_length", 16, 69, "different sizes"), ("rope.dimension_count", 33, 65, "even"), ("rope.dimension_count", 64, 65, "even"),
                          ("rope.scaling.type", "yarn", 69, "none or linear"), ("expert_count", 8, 69, "experts"), ("rope.freq_base", -1.0, 65, "more than 0"),
+                         ("rope.scaling.factor", -2.0, 65, "more than 0"), ("final_logit_softcapping", -5.0, 65, "more than 0"),
                          ("block_count", 1.5, 65, "integer")):
     refused(f"{k} {v}", code, says, small(**{"llama." + k: v}).bytes())
 refused("one of several files", 69, "several files", small(split__count=2).bytes())

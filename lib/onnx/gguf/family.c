@@ -58,6 +58,12 @@ static double positive(const struct gguf *g, const struct numbers *n, const char
 	return d;
 }
 
+/* The same, or 0, which says that there is none. */
+static double positive_or_none(const struct gguf *g, const struct numbers *n, const char *what, double otherwise, struct arena *a)
+{
+	return gguf_float(g, key(n, what, a), otherwise) == 0 ? 0 : positive(g, n, what, otherwise, a);
+}
+
 /* Angles are divided by the factor. Other ways to reach further are not read. */
 static double rotary_factor(const struct gguf *g, const struct numbers *n, struct arena *a)
 {
@@ -68,7 +74,7 @@ static double rotary_factor(const struct gguf *g, const struct numbers *n, struc
 	if (way && !gguf_is_string(way, "linear"))
 		gguf_unsupported(g, way->at, "'%s' is not none or linear; other ways to scale rotary angles are not supported",
 				 key(n, "rope.scaling.type", a));
-	double old = gguf_float(g, key(n, "rope.scale_linear", a), 1), factor = gguf_float(g, key(n, "rope.scaling.factor", a), old);
+	double old = positive_or_none(g, n, "rope.scale_linear", 1, a), factor = positive_or_none(g, n, "rope.scaling.factor", old, a);
 	return factor > 0 ? factor : 1;
 }
 
@@ -127,8 +133,8 @@ void family_numbers(const struct gguf *g, struct numbers *n, struct arena *a)
 	n->base = positive(g, n, "rope.freq_base", 10000, a);
 	n->window_base = f->window_base ? positive(g, n, "rope.freq_base_swa", f->window_base, a) : n->base;
 	n->factor = rotary_factor(g, n, a);
-	n->score_cap = gguf_float(g, key(n, "attn_logit_softcapping", a), f->score_cap);
-	n->cap = gguf_float(g, key(n, "final_logit_softcapping", a), f->cap);
+	n->score_cap = positive_or_none(g, n, "attn_logit_softcapping", f->score_cap, a);
+	n->cap = positive_or_none(g, n, "final_logit_softcapping", f->cap, a);
 	n->scale = 1 / sqrt(f->wide_layers && n->layers == f->wide_layers ? (double)n->width / (double)n->heads : (double)n->size);
 }
 

@@ -265,6 +265,11 @@ static void rotary_tables(struct decoder *d)
 
 	if (slower && slower->type->dtype != DT_F32)
 		gguf_unsupported(d->g, d->g->p + slower->at, "tensor 'rope_freqs.weight' is %s, takes F32", slower->type->name);
+	for (int64_t k = 0; slower && k < n->turned / 2; k++) {
+		double by = gguf_number_at(GGUF_F32, slower->data + 4 * k);
+		if (!(by > 0)) /* infinity stops an angle */
+			gguf_die(d->g, d->g->p + slower->at, "tensor 'rope_freqs.weight' has %g; takes more than 0", by);
+	}
 	for (int k = 0; k < (n->family->window_base != 0 ? 4 : 2); k++) {
 		struct made m = {.kind = k % 2 ? MADE_SIN : MADE_COS, .rows = n->longest, .angles = n->turned / 2, .slower = slower};
 		m.base = k < 2 ? n->base : n->window_base;
