@@ -264,7 +264,7 @@ enum { CANONICAL_OPSET = 28 };
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i input_forget:i=0 layout:i=0") \
 	X(Inverse, 1, 1, 1, 1, PURE, "") \
 	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \
-	X(Tokenize, 3, 3, 1, 1, PURE, "!pad:s mark:i=0 least:i=1") \
+	X(Tokenize, 3, 3, 1, 1, PURE, "least:i=1 mark:i=0 !pad:s") \
 	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM comparison:s=MIXED !targets:i") \
 	X(ZipMap, 1, 1, 1, 1, PURE, "classlabels_int64s:I classlabels_strings:S")
 /* clang-format on */
