@@ -69,7 +69,7 @@ progress() {
 
 # What times kernels or networks runs when the others are done, by itself: results hang on that there. Those of its rooms that are
 # named here time nothing that a result hangs on.
-untimed=" mutants plan sequential traces t-grad.sh t-report.sh t-stamp.sh t-torch.sh t-tune.sh "
+untimed=" mutants plan sequential traces t-grad.sh t-stamp.sh t-torch.sh t-tune.sh "
 is_alone() {
 	case $untimed in *" $1 "*) return 1 ;; esac
 	for room in comm runner tune; do

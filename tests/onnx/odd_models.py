@@ -161,7 +161,7 @@ save("strings", [node("Identity", ["s"], ["t"]), node("Neg", ["x"], ["y"])], X +
 save("domain-in-branch", [node("If", ["c"], ["y"], then_branch=branch("t", [node("Gelu", ["x"], ["n"], domain="com.microsoft")], "n"), else_branch=branch("e", [], "x"))],
      X + C, Y, domains=["com.microsoft"])
 save("contrib", [node("Neg", ["x"], ["a"]), node("Gelu", ["a"], ["b"], domain="com.microsoft"), node("Abs", ["b"], ["y"])], X, Y, domains=["com.microsoft"])
-save("contrib-unknown", [node("Unheard", ["s"], ["t"], domain="com.microsoft"), node("Abs", ["t"], ["z"])], [vi("s", (2, 2))], [vi("z", (2, 2))],
+save("contrib-unknown", [node("SampleOp", ["s"], ["t"], domain="com.microsoft"), node("Abs", ["t"], ["z"])], [vi("s", (2, 2))], [vi("z", (2, 2))],
      domains=["com.microsoft"])
 save("domain-ai-onnx", [node("Neg", ["x"], ["y"], domain="ai.onnx")], X, Y)
 
