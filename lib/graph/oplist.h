@@ -80,7 +80,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(EyeLike, 1, 1, 1, 1, PURE, "dtype:i k:i=0") \
 	X(Flatten, 1, 1, 1, 1, PURE | MOVE | VIEW, "axis:i=1") \
 	X(Floor, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
-	X(GRU, 3, 6, 0, 2, PURE, \
+	X(GRU, 3, 6, 0, 2, PURE | RECURRENT, \
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i layout:i=0 linear_before_reset:i=0") \
 	X(Gather, 2, 2, 1, 1, PURE | MOVE, "axis:i=0") \
 	X(GatherElements, 2, 2, 1, 1, PURE | MOVE, "axis:i=0") \
@@ -106,7 +106,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(IsInf, 1, 1, 1, 1, PURE | ELEMENTWISE, "detect_negative:i=1 detect_positive:i=1") \
 	X(IsNaN, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(LRN, 1, 1, 1, 1, PURE | ANCHOR | ANY_LAYOUT, "alpha:f=0.0001 beta:f=0.75 bias:f=1 !size:i") \
-	X(LSTM, 3, 8, 0, 3, PURE, \
+	X(LSTM, 3, 8, 0, 3, PURE | RECURRENT, \
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i input_forget:i=0 layout:i=0") \
 	X(LayerNormalization, 2, 3, 1, 3, PURE | ANCHOR, "axis:i=-1 epsilon:f=1e-5 stash_type:i=1") \
 	X(LeakyRelu, 1, 1, 1, 1, PURE | ELEMENTWISE, "alpha:f=0.01") \
@@ -151,7 +151,8 @@ enum { CANONICAL_OPSET = 28 };
 	X(QLinearMatMul, 8, 8, 1, 1, PURE | ANCHOR, "") \
 	X(QuantizeLinear, 2, 3, 1, 1, PURE | ELEMENTWISE, "axis:i=1 block_size:i=0 output_dtype:i=0 precision:i=0 saturate:i=1") \
 	X(RMSNormalization, 2, 2, 1, 1, PURE | ANCHOR, "axis:i=-1 epsilon:f=1e-5 stash_type:i=1") \
-	X(RNN, 3, 6, 0, 2, PURE, "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i layout:i=0") \
+	X(RNN, 3, 6, 0, 2, PURE | RECURRENT, \
+	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i layout:i=0") \
 	X(RandomNormal, 0, 0, 1, 1, RANDOM, "dtype:i=1 mean:f=0 scale:f=1 seed:f !shape:I") \
 	X(RandomNormalLike, 1, 1, 1, 1, RANDOM, "dtype:i mean:f=0 scale:f=1 seed:f") \
 	X(RandomUniform, 0, 0, 1, 1, RANDOM, "dtype:i=1 high:f=1 low:f=0 seed:f !shape:I") \
@@ -260,7 +261,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Demand, 2, 2, 1, 1, PURE, "!why:s") \
 	X(Find, 2, 2, 1, 1, PURE, "") \
 	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \
-	X(DynamicQuantizeLSTM, 3, 8, 0, 3, PURE, \
+	X(DynamicQuantizeLSTM, 3, 8, 0, 3, PURE | RECURRENT, \
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i input_forget:i=0 layout:i=0") \
 	X(Inverse, 1, 1, 1, 1, PURE, "") \
 	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \

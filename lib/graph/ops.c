@@ -20,6 +20,7 @@ enum {
 	WINDOW = OP_WINDOW,
 	ANY_LAYOUT = OP_ANY_LAYOUT,
 	CHANNELWISE = OP_CHANNELWISE,
+	RECURRENT = OP_RECURRENT,
 };
 
 static const struct op_info ops[OP_COUNT] = {[OP_OTHER] = {"?", "?", 0, -1, 0, -1, 0, NULL},

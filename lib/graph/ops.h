@@ -31,6 +31,7 @@ enum op_traits {
 	OP_WINDOW = 8192,       /* slides a window over an image: fastest with channels innermost */
 	OP_ANY_LAYOUT = 16384,  /* as good with channels innermost as not (elementwise operators are too) */
 	OP_CHANNELWISE = 32768, /* elementwise, with operands of one element a channel, unless training_mode is set */
+	OP_RECURRENT = 65536,   /* steps through a sequence with a state; operands and attributes as those of RNN, GRU and LSTM */
 };
 
 struct op_info {

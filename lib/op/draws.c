@@ -95,7 +95,7 @@ static int64_t extent_of(struct module *m, const struct node *n, const struct us
 
 	if (n->op == OP_ReverseSequence)
 		return extent(m, t, attr_i(n, "time_axis"));
-	if ((n->op == OP_RNN || n->op == OP_GRU || n->op == OP_LSTM || n->op == OP_DynamicQuantizeLSTM) && attr_i(n, "layout"))
+	if (op_is(n->op, OP_RECURRENT) && attr_i(n, "layout"))
 		return extent(m, t, 1);
 	return extent(m, t, r->axis == AXIS_ATTRIBUTE ? attr_i(n, "axis") : r->axis);
 }

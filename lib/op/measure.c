@@ -25,15 +25,14 @@ static const uint8_t weight_column[OP_COUNT] = {
 	[OP_Attention] = 250, /* what it stands for is no more */
 };
 
-/* Operands from this one on weigh 1 each. */
-static const uint8_t state_column[OP_COUNT] = {[OP_GRU] = 5, [OP_LSTM] = 5, [OP_RNN] = 5};
+enum { STATE = 5 }; /* of recurrent operators, operands from this one on weigh 1 each */
 
 static uint64_t weight(const struct node *n)
 {
 	if (n->op == OP_Reshape)
 		return 0;
 	uint64_t w = weight_column[n->op] ? weight_column[n->op] : WEIGHT;
-	for (uint32_t i = state_column[n->op]; i && i < n->nin; i++)
+	for (uint32_t i = STATE; op_is(n->op, OP_RECURRENT) && i < n->nin; i++)
 		w += n->in[i] != 0;
 	return w + (n->op == OP_Gemm && attr_i(n, "transB") != 0);
 }

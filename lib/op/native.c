@@ -26,10 +26,7 @@ bool native_in_place(const struct node *n)
 	return node_native(n) && (n->op == OP_TensorScatter || n->op == OP_ScatterND || n->op == OP_ScatterElements);
 }
 
-bool native_of_nothing(const struct node *n)
-{
-	return n->op == OP_RNN || n->op == OP_GRU || n->op == OP_LSTM || n->op == OP_DynamicQuantizeLSTM;
-}
+bool native_of_nothing(const struct node *n) { return op_is(n->op, OP_RECURRENT); }
 
 /* Keys and values, as caches keep them; shapes are the same in any order. */
 bool native_takes_first(const struct node *n, uint32_t i)

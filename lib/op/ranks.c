@@ -122,7 +122,7 @@ static void look(struct ranks *r, graph_id g, const struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (open_rank(r, n->in[i], g))
 			wants_demanded(r, n, i);
-	if (n->op == OP_LSTM || n->op == OP_DynamicQuantizeLSTM || n->op == OP_GRU || n->op == OP_RNN)
+	if (op_is(n->op, OP_RECURRENT))
 		wants_batch(r, g, n);
 	if (out && out->rank != RANK_UNKNOWN && n->op == OP_Concat)
 		wants_joined(r, g, n, out);

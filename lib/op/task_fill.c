@@ -40,6 +40,9 @@ static double fan_in(const struct node *n, uint32_t operand, const struct tensor
 	bool weights = operand == (n->op == OP_QLinearConv ? 3 : 1);
 	int r = x->rank;
 
+	if (op_is(n->op,
+		  OP_RECURRENT)) /* smaller, as the steps repeat: else the state is chaotic, and rounding errors grow from step to step */
+		return (operand == 1 || operand == 2) && r == 3 ? (operand == 2 ? 3 : 1) * (double)x->dims[2] : 1;
 	switch (n->op) {
 	case OP_Conv:
 	case OP_ConvInteger:
@@ -51,11 +54,6 @@ static double fan_in(const struct node *n, uint32_t operand, const struct tensor
 		if (operand > 1 || r != 2)
 			return 1;
 		return (double)x->dims[(attr_i(n, operand ? "transB" : "transA") != 0) == (operand == 1)];
-	case OP_RNN:
-	case OP_GRU:
-	case OP_DynamicQuantizeLSTM:
-	case OP_LSTM: /* smaller, as the steps repeat: else the state is chaotic, and rounding errors grow from step to step */
-		return (operand == 1 || operand == 2) && r == 3 ? (operand == 2 ? 3 : 1) * (double)x->dims[2] : 1;
 	default: return 1;
 	}
 }
