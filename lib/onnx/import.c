@@ -302,7 +302,7 @@ static enum opcode operator_of(struct importer *c, const Onnx__NodeProto *p)
 /* A string with a NUL within would end there. Of operators that are not known it goes through as it is. */
 static void refuse_nuls(struct importer *c, const Onnx__NodeProto *p, enum opcode op, const struct attr *attr, uint32_t n)
 {
-	if (op == OP_RegexFullMatch || op == OP_StringSplit || (op == OP_OTHER && !bytes_are(&p->domain, "ai.onnx.ml")))
+	if (op == OP_OTHER ? !bytes_are(&p->domain, "ai.onnx.ml") : op_row(op) && op_row(op)->counted)
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		if (attr[i].kind == ATTR_STR && memchr(attr[i].u.s, 0, attr[i].n))

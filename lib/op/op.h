@@ -68,6 +68,7 @@ struct op {
 	/* Forms of sizes that are 0 or more where the rule takes the operands, in e, and how many: what a run checks before a kernel, beside
 	 * the sizes of results. At most OP_LEAST_MAX. NULL: there are none. */
 	int (*least)(struct module *m, const struct node *n, poly *e);
+	bool counted; /* strings of its attributes are read by their length: a NUL may be within */
 };
 enum { OP_LEAST_MAX = 2 * RANK_MAX };
 const struct op *op_row(enum opcode op);                       /* NULL: no row yet */

@@ -223,9 +223,9 @@ static const char *shape_tfidf(struct infer *I)
 }
 
 const struct op ops_text[] = {
-	{OP_RegexFullMatch, shape_match, eval_match, .unable = unable_match},
+	{OP_RegexFullMatch, shape_match, eval_match, .unable = unable_match, .counted = true},
 	{OP_StringConcat, shape_broadcast, eval_concat_strings},
-	{OP_StringSplit, shape_split_strings, eval_split_strings},
+	{OP_StringSplit, shape_split_strings, eval_split_strings, .counted = true},
 	{OP_StringNormalizer, shape_normalize, eval_native},
 	{OP_TfIdfVectorizer, shape_tfidf, eval_native},
 	{OP_Tokenize, rule_words, eval_native},
