@@ -157,7 +157,7 @@ static const struct call *call_of(struct emission *e, val_id v)
 	return NULL;
 }
 
-/* Of strings the slow path makes copies, native steps do not. */
+/* Steps of the slow path copy the strings of their results, native steps do not. */
 bool text_borrowed(struct emission *e, val_id v)
 {
 	const struct type *t = &val(e->M->m, v)->type;
@@ -197,18 +197,6 @@ static bool read_before(struct emission *e, uint32_t c, val_id v)
 				return true;
 	}
 	return false;
-}
-
-/* Any n bytes as a C string. */
-static void put_bytes(FILE *f, const char *s, size_t n)
-{
-	fputc('"', f);
-	for (size_t i = 0; i < n; i++)
-		if (s[i] && strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz _-+=.,:;/", s[i]))
-			fputc(s[i], f);
-		else
-			fprintf(f, "\\%03o", (unsigned char)s[i]);
-	fputc('"', f);
 }
 
 void put_native_texts(struct emission *e, FILE *f, uint32_t c)

@@ -13,6 +13,7 @@ extern const char runtime_text[], native_runtime_text[], team_text[], header_tex
 extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
+void put_bytes(FILE *f, const char *s, size_t n); /* any bytes may be within */
 /* s inside a comment, which it cannot end. */
 void put_comment(FILE *f, const char *s);
 /* The template up to (not including) the line that is `until`; returns what follows that line. Lines that begin with

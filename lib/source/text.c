@@ -71,17 +71,20 @@ const char abi_text[] =
 #include "lib/runner/model_abi.h.inc"
 	;
 
-void put_string(FILE *f, const char *s)
+void put_string(FILE *f, const char *s) { put_bytes(f, s, strlen(s)); }
+
+void put_bytes(FILE *f, const char *s, size_t n)
 {
 	fputc('"', f);
-	for (int k; *s; s += k ? k : 1) {
-		k = shown_length(s, 4);
-		if (*s == '"' || *s == '\\')
-			fprintf(f, "\\%c", *s);
-		else if (k == 0 || *s == '?') /* trigraphs */
-			fprintf(f, "\\%03o", (unsigned char)*s);
+	for (const char *end = s + n, *p = s; p < end;) {
+		int k = shown_length(p, (size_t)(end - p));
+		if (*p == '"' || *p == '\\')
+			fprintf(f, "\\%c", *p);
+		else if (k == 0 || *p == '?') /* trigraphs */
+			fprintf(f, "\\%03o", (unsigned char)*p);
 		else
-			fwrite(s, 1, (size_t)k, f);
+			fwrite(p, 1, (size_t)k, f);
+		p += k ? k : 1;
 	}
 	fputc('"', f);
 }
