@@ -162,18 +162,21 @@ static error_t accept(int key, char *value, struct argp_state *state)
 	return 0;
 }
 
-/* What argp says of options has their names as they were given. Where it has something to say, and one has what a terminal does not
- * just print, that is said here. */
+/* Names of options stand in argp's own messages as they were given. Where argp would refuse, and a name has what a terminal does not just
+ * print, the message is made here. */
 static void check_names(int argc, char **argv)
 {
 	struct argp quiet = {.options = argp.options, .parser = accept};
-	char **copy = xcalloc((size_t)argc + 1, sizeof *copy); /* argp changes their order */
+	const char *odd = NULL;
 
+	for (int i = argc; --i > 0;)
+		odd = *argv[i] == '-' && strcmp(argv[i], shown(argv[i])) ? argv[i] : odd;
+	if (!odd)
+		return;
+	char **copy = xcalloc((size_t)argc + 1, sizeof *copy); /* argp changes their order */
 	memcpy(copy, argv, sizeof *copy * (size_t)argc);
 	if (argp_parse(&quiet, argc, copy, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, NULL))
-		for (int i = 1; i < argc; i++)
-			if (*argv[i] == '-' && strcmp(argv[i], shown(argv[i])))
-				die(EX_BADUSE, "options that cannot be read, '%s' among them", shown(argv[i]));
+		die(EX_BADUSE, "options that cannot be read, '%s' among them", shown(odd));
 	free(copy);
 }
 
