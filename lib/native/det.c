@@ -61,6 +61,14 @@ static const char *det_refuses(const struct native_tensor *x)
 	return x->rank < 2 || x->dims[x->rank - 2] != x->dims[x->rank - 1] ? "the matrices are not square" : NULL;
 }
 
+/* Scratch for `count` matrices like those of x; of no matrices any size may be said. NULL: there is no memory. */
+static double *det_scratch(struct native *n, const struct native_tensor *x, size_t count)
+{
+	size_t m = native_count_of(x->rank - 2, x->dims) ? (size_t)x->dims[x->rank - 1] : 0;
+
+	return n->scratch(n, count * m * m * sizeof(double));
+}
+
 NATIVE const char *native_Inverse(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0];
@@ -70,7 +78,7 @@ NATIVE const char *native_Inverse(struct native *n)
 	if (why)
 		return why;
 	void *y = n->room(n, 0, x->type, x->rank, x->dims);
-	double *a = n->scratch(n, 2 * (size_t)(m * m) * sizeof *a);
+	double *a = det_scratch(n, x, 2);
 	if (!y || !a)
 		return native_no_room(n);
 	all = native_count_of(x->rank - 2, x->dims);
@@ -92,7 +100,7 @@ NATIVE const char *native_Det(struct native *n)
 	if (why)
 		return why;
 	void *y = n->room(n, 0, x->type, x->rank - 2, x->dims);
-	double *a = n->scratch(n, (size_t)(m * m) * sizeof *a);
+	double *a = det_scratch(n, x, 1);
 	if (!y || !a)
 		return native_no_room(n);
 	all = native_count_of(x->rank - 2, x->dims);
