@@ -148,7 +148,7 @@ static void put_grouped(FILE *f, const char *parts, int axis, int64_t group)
 	fprintf(f, "%s%%%" PRId64 "\n", whole, group);
 }
 
-/* Text that a function writes to a file, in memory of a. */
+/* The line s of a trace with its decided numbers, in memory of a. */
 static const char *decided(const char *trace, const char *s, struct arena *a)
 {
 	char *text;
@@ -174,14 +174,14 @@ static const char *lie_alike(const char *trace, const char *like, struct loop_pr
 			line = layout_line(like, name, strcspn(name, " "));
 		if (line) {
 			size_t head = strlen(LAYOUT) + strcspn(name, " ");
-			const char *parts = decided(like, line, a) + head;
+			const char *laid = decided(like, line, a);
 			int axis, same;
-			int64_t group = group_of(decided(trace, s, a), &axis), other = group_of(decided(like, line, a), &same);
+			int64_t group = group_of(decided(trace, s, a), &axis), other = group_of(laid, &same);
 			fwrite(line, 1, head, f);
 			if (group && !other)
-				put_grouped(f, parts, axis, group);
+				put_grouped(f, laid + head, axis, group);
 			else
-				fputs(parts, f);
+				fputs(laid + head, f);
 		} else {
 			fwrite(s, 1, (size_t)(end - s), f);
 		}

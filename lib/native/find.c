@@ -24,7 +24,7 @@ static int find_compare(const struct native_string *a, const struct native_strin
 	return c ? c : (a->n > b->n) - (a->n < b->n);
 }
 
-/* The same of a string among strings. */
+/* The place of string x among n strings in ascending order; n where it is none of them. */
 static int64_t find_text(const struct native_string *keys, int64_t n, const struct native_string *x)
 {
 	int64_t lo = 0, hi = n;

@@ -95,7 +95,8 @@ struct native {
 	uint64_t step;      /* a number of the step's own: of the name of its first result */
 	/* Storage for result i, not cleared; for one that is not wanted, too. NULL: there is none, and `why` says so. */
 	void *(*room)(struct native *, int i, int type, int rank, const int64_t *dims);
-	/* The same for strings (NATIVE_STR), with so many bytes behind its elements for what is in them; strings of operands may be in it, too. */
+	/* Storage for result i of strings (NATIVE_STR), and behind its elements so many bytes for their characters. Elements may also point into
+	 * strings of operands. */
 	struct native_string *(*texts)(struct native *, int i, int rank, const int64_t *dims, size_t bytes);
 	/* Result i is operand 0 in another shape of as many elements: its bytes, shared or copied. NULL, or why not. */
 	const char *(*share)(struct native *, int i, int rank, const int64_t *dims);

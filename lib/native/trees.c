@@ -13,7 +13,7 @@ struct trees {
 	const struct native_tensor *weight;
 	int64_t nodes, leaves, votes, roots, words; /* words of a record */
 	int64_t rows, features, targets;
-	/* Of the rows at hand, for trees_many: features by number, made when asked for, and what is left of leaves; scratch. */
+	/* Scratch of trees_many for the rows at hand: features as columns, made when asked for, and the leaves that are left. */
 	float **column;
 	int64_t *made, block, room; /* the block that a column was made for; rows that it has room for */
 	uint32_t *left;

@@ -136,7 +136,7 @@ static val_id matches(struct contrib *x, val_id v, val_id keys)
 static int64_t sort_keys(struct contrib *x, struct tensor *keys, int64_t *place);
 static val_id at_places(struct contrib *x, struct tensor *t, int64_t n, const int64_t *place);
 
-/* The same of words: v's are looked for in the sorted ones, and it is places that are compared. */
+/* Words of v against the n categories: a word becomes its place among the sorted ones, and places are compared. */
 static val_id word_matches(struct contrib *x, val_id v, int n)
 {
 	struct tensor *words = val(x->m, ml_words(x, "cats_strings", n))->tensor;

@@ -73,7 +73,7 @@ static int32_t state_of(struct builder *b, int kind, const uint32_t *code, uint3
 	return (int32_t)b->states.n - 1;
 }
 
-/* What state s does before character c. */
+/* The table entry of state s and character c: the next state, and whether a match ends before c. */
 static int32_t entry(struct builder *b, struct state s, int32_t c)
 {
 	uint32_t n = 0, kept = 0;

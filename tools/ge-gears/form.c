@@ -89,7 +89,7 @@ static struct samples without(const struct samples *x, size_t i, struct arena *a
 	return y;
 }
 
-/* The same by one algorithm. */
+/* The node scheduled by one algorithm so that it reads weights as `like` does; without a trace: it cannot. */
 static struct form form_by(struct module *m, node_id n, const struct target *t, const char *algo, const struct form *like, struct arena *a)
 {
 	struct samples want = like->got;

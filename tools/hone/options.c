@@ -214,7 +214,7 @@ static bool ends_in(const char *s, const char *end)
 	return n > k && !strcmp(s + n - k, end);
 }
 
-/* Of a model's name: without folder, .onnx, .gguf and .pb. */
+/* The name of a model's file without folder, .onnx, .gguf and .pb. */
 static const char *stem_of(struct hone *h, const char *model)
 {
 	const char *name = base_name(model);

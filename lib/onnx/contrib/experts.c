@@ -72,7 +72,7 @@ static val_id gated(struct contrib *x, const struct experts *e, val_id v)
 	return bin(x, OP_Mul, gate, beta != 0 ? bin(x, OP_Add, up, contrib_scalar(x, e->type, beta)) : up);
 }
 
-/* What each expert's output weighs for each token: [experts, tokens, 1]. */
+/* The weight of each expert's output for each token: [experts, tokens, 1]. */
 static val_id shares(struct contrib *x, const struct experts *e, int64_t k)
 {
 	val_id router = operand(x, 1), w, best, place;

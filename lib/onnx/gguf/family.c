@@ -58,7 +58,7 @@ static double positive(const struct gguf *g, const struct numbers *n, const char
 	return d;
 }
 
-/* The same, or 0, which says that there is none. */
+/* A number above 0, as `positive` takes it, or 0, which says that there is none. */
 static double positive_or_none(const struct gguf *g, const struct numbers *n, const char *what, double otherwise, struct arena *a)
 {
 	return gguf_float(g, key(n, what, a), otherwise) == 0 ? 0 : positive(g, n, what, otherwise, a);

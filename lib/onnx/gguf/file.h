@@ -78,12 +78,12 @@ bool gguf_is_string(const struct gguf_value *v, const char *s);
 struct gguf_text gguf_text_at(const unsigned char **p);
 /* A number of that type at p: bools are 0 and 1. */
 double gguf_number_at(int type, const unsigned char *p);
-/* The same of types of integers, exactly; u64 as the bits are. */
+/* An integer of that type at p, exactly; u64 as the bits are. */
 int64_t gguf_int_at(int type, const unsigned char *p);
 size_t gguf_type_size(int type); /* 0: not fixed, or no type */
 
 /* "FILE:OFFSET: what", 65. at: in the file, of g->p. */
 noreturn void gguf_die(const struct gguf *g, const void *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* The same with 69. */
+/* "FILE:OFFSET: what", 69: sound, but not for this program. */
 noreturn void gguf_unsupported(const struct gguf *g, const void *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #endif

@@ -12,7 +12,7 @@ int64_t made_row(const struct made *m, int64_t n)
 
 static size_t row_bytes(const struct gguf_tensor *t) { return (size_t)(t->dims[0] / t->type->block) * t->type->bytes; }
 
-/* Of codes of 5 and 6 bits, which become bytes: what is added, so that the centre, or the middle where there are minimums, is 128. */
+/* A number that is added to codes of 5 and 6 bits, which become bytes, so that the centre (with minimums: the middle) is 128. */
 static int lifted(const struct block_type *t)
 {
 	if (t->bits == 4)

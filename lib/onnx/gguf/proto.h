@@ -28,7 +28,7 @@ void proto_float(struct proto *b, const char *name, double v);
 /* Constants; each gives its name. */
 const char *proto_const_ints(struct proto *b, const char *name, int rank, size_t n, const int64_t *v);
 const char *proto_const_float(struct proto *b, const char *name, double v);
-/* Of bytes that lie in the file, at that offset. */
+/* A constant whose bytes lie in the file, at that offset. */
 const char *proto_const_file(struct proto *b, const char *name, enum dtype t, int rank, const int64_t *dims, uint64_t offset,
 			     uint64_t length);
 const char *proto_const_made(struct proto *b, const char *name, enum dtype t, int rank, const int64_t *dims, struct made m);
