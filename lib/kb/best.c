@@ -40,13 +40,19 @@ static const char *excluded(const struct kb_record *r, const char *target)
 		return "without a trace or a ratio";
 	if (kb_worth(r) > KB_MATERIAL)
 		return "no faster by all remeasurements";
-	return NULL;
+	return kb_implausible(r);
 }
 
 bool kb_can_win(const struct kb_record *r)
 {
 	const char *target = kb_get_field(r, "target");
 	return target && !excluded(r, target);
+}
+
+const char *kb_not_believed(const struct kb_record *r, const char *target)
+{
+	const char *why = kb_implausible(r);
+	return why && excluded(r, target) == why ? why : NULL;
 }
 
 static double remeasurements(const struct kb_record *r) { return kb_get_field(r, "remeasurements") ? kb_number(r, "remeasurements") : 0; }
@@ -172,6 +178,13 @@ static int by_rank(const void *x, const void *y)
 	return kb_rank(*(const struct kb_record *const *)x, *(const struct kb_record *const *)y);
 }
 
+static const char *short_id(const struct kb_record *r, struct arena *a)
+{
+	char hex[33];
+	digest_hex(r->id, hex);
+	return arena_printf(a, "%.12s", hex);
+}
+
 /* "3 slower, 1 of another target": what could not win, by reason. */
 static const char *count_excluded(const struct kb_list *l, const char *target, struct arena *a)
 {
@@ -189,6 +202,8 @@ static const char *count_excluded(const struct kb_list *l, const char *target, s
 		const char *of = kb_get_field(&l->a[i], "target");
 		if (of && is(&l->a[i], "kind", "kernel") && !is_target(&l->a[i], target))
 			why = arena_printf(a, "of another target (%s)", kb_target_differs(of, target, a));
+		else if (kb_not_believed(&l->a[i], target))
+			why = arena_printf(a, "not believed (%s: %s)", short_id(&l->a[i], a), why);
 		while (j < reasons.n && strcmp(reasons.a[j].why, why))
 			j++;
 		if (j == reasons.n) {

@@ -113,6 +113,8 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
 /* The mean or bound that the choice above goes by; INFINITY: it has neither. The mean is that of the last remeasurement of the trace in
  * its tuning, if kb_find gave that record too. */
 double kb_worth(const struct kb_record *r);
+/* Why a record that could else win on that target is not believed, in words: its numbers contradict each other. NULL: it is. */
+const char *kb_not_believed(const struct kb_record *r, const char *target);
 /* Can it win on its own target? And of two that can, is a the better one (negative)? */
 bool kb_can_win(const struct kb_record *r);
 int kb_rank(const struct kb_record *a, const struct kb_record *b);

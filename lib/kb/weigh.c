@@ -28,7 +28,7 @@ static bool read_remeasured(struct kb_record *r, struct remeasured *out)
 	const char *trace = kb_get_field(r, "trace"), *was = kb_get_field(r, "trace-digest");
 	char hex[33];
 
-	if (!against || strcmp(against, "default") || !count || (!trace && !was))
+	if (!against || strcmp(against, "default") || !count || (!trace && !was) || kb_implausible(r))
 		return false;
 	struct digest_state *d = digest_new();
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

@@ -582,12 +582,23 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 		pass_over(t, r, x->result.why ? x->result.why : verdict_name(x->result.verdict));
 }
 
+/* Names the records that would win if their numbers were believed. */
+static void pass_over_disbelieved(struct session *s, struct tuned *t)
+{
+	for (size_t i = 0; i < t->records.n; i++) {
+		const char *why = t->passed[i] ? NULL : kb_not_believed(&t->records.a[i], s->target_row);
+		if (why)
+			pass_over(t, &t->records.a[i], why);
+	}
+}
+
 /* Times the best few records of others before they are used, until one is faster here too. */
 static void confirm_foreign(struct session *s, struct tuned *t)
 {
 	enum { FOREIGN = 4 };
 	const struct kb_record *r;
 
+	pass_over_disbelieved(s, t);
 	if (!s->opt->trials && (r = best_foreign(s, t)))
 		note("%s: %s was not measured here; without trials it is not used", t->title, record_id(r, &t->arena));
 	if (!s->opt->trials)

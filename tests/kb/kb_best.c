@@ -242,6 +242,56 @@ static void test_no_samples(void)
 	arena_release(&a);
 }
 
+/* Records whose numbers contradict each other win nothing, nor do they say what another record is worth. */
+static void test_implausible(void)
+{
+	static const struct {
+		const char *ratio, *lo, *hi, *samples, *mean, *why;
+	} rows[] = {
+		{"0.5", "0.4", "0.6", "50/100 52/100", NULL, NULL},
+		{"0.5", "0.5", "0.5", "50/100", "0.5", NULL},
+		{"0.5", NULL, "0.6", NULL, NULL, NULL},
+		{"1e-300", "0.4", "0.6", "50/100", NULL, "outside its own interval"},
+		{"0.5", "0.4", "1e-300", "50/100", NULL, "outside its own interval"},
+		{"0.5", "-1", "0.6", "50/100", NULL, "outside its own interval"},
+		{"0.5", "nan", "0.6", "50/100", NULL, "outside its own interval"},
+		{"1e-3", "1e-3", "1e-3", NULL, NULL, "less than any"},
+		{"1e-3", NULL, "0.6", NULL, NULL, "less than any"},
+		{"0.5", "1e-9", "0.6", NULL, NULL, "less than any"},
+		{"0.1", "0.1", "0.1", "90/100 95/100", NULL, "its samples"},
+		{"0.5", "0.4", "0.6", "50/100", "1e-9", "less than any"},
+		{"0.5", "0.4", "0.6", "50/100", "0.1", "its mean"},
+	};
+	struct arena a = {0};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct kb_record r[2] = {*kernel("here", "faster", "default", 0.9, 1, &a),
+					 *kernel("here", "faster", "default", 0.95, 2, &a)};
+		kb_set_field(r, "ratio", rows[i].ratio, &a);
+		kb_set_field(r, "lo", rows[i].lo, &a);
+		kb_set_field(r, "hi", rows[i].hi, &a);
+		kb_set_field(r, "samples", rows[i].samples, &a);
+		kb_set_field(r, "mean", rows[i].mean, &a);
+		struct kb_list l = {r, 2, 2};
+		const char *why = kb_not_believed(r, "here");
+		ok(kb_best_of(&l, "Add f32 4 4", "here") == &r[rows[i].why != NULL] &&
+			   (rows[i].why ? why && strstr(why, rows[i].why) : !why),
+		   "ratio %s (%s .. %s): %s", rows[i].ratio, rows[i].lo ? rows[i].lo : "", rows[i].hi, why ? why : "believed");
+	}
+	struct kb_record *r[] = {kernel("here", "faster", "default", 0.9, 1, &a), kernel("here", "faster", "default", 0.9, 1, &a)};
+	for (int i = 0; i < 2; i++) {
+		kb_set_field(r[i], "mean", i ? "1e-9" : "0.85", &a);
+		kb_set_field(r[i], "remeasurements", i ? "1000000" : "3", &a);
+	}
+	struct kb *k = kb_open("forged.kb", true);
+	struct kb_list l;
+	kb_put(k, r, 2);
+	kb_find(k, NULL, "Add f32 4 4", &l, &a);
+	const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");
+	ok(best && kb_worth(best) == 0.85, "a forged remeasurement does not speak for its choice");
+	kb_close(k);
+	arena_release(&a);
+}
+
 /* A record may have 16 MiB of samples. */
 static void test_many_samples(void)
 {
@@ -276,5 +326,6 @@ int main(void)
 	test_bases();
 	test_no_samples();
 	test_many_samples();
+	test_implausible();
 	return tap_done();
 }

@@ -56,6 +56,18 @@ static bool replays(struct module *m, const struct task *t, const struct kb_reco
 	return c != NULL;
 }
 
+/* Names the records that would win if their numbers were believed. */
+static void name_disbelieved(const struct kb_list *l, const char *task, struct arena *a)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const char *why = kb_not_believed(&l->a[i], kb_target());
+		char hex[33];
+		digest_hex(l->a[i].id, hex);
+		if (why)
+			warn("%s: record %.12s: %s; passed over", kb_shown(task, a), hex, why);
+	}
+}
+
 /* The best record; *old: its ratio is to a default of an older version. */
 static const struct kb_record *record_for(struct module *m, const struct task *t, struct arena *a, bool *old)
 {
@@ -64,6 +76,7 @@ static const struct kb_record *record_for(struct module *m, const struct task *t
 	struct kb_base base;
 
 	kb_find(kb, NULL, t->text, &l, a);
+	name_disbelieved(&l, t->text, a);
 	bool known = l.n && find_default(m, t->node[0], a, &base);
 	while ((r = known ? kb_best_for(&l, t->text, kb_target(), &base) : kb_best_of(&l, t->text, kb_target())) && !replays(m, t, r, a))
 		l.a[r - l.a] = l.a[--l.n];
