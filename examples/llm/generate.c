@@ -1,6 +1,8 @@
 /* Generates text as token ids with a language model that hone compiled: prompt ids in (arguments, or standard input), new ids out, one a
  * line as they come; at the end tokens a second on standard error. README.md says how to build the model and this program. */
 #include <err.h>
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -129,20 +131,41 @@ static int64_t choose(const struct options *o, const float *logits, long n, uint
 	return all[m ? m - 1 : 0].id;
 }
 
-/* ---- a session in a file: how many tokens, then the model's states ---- */
+/* ---- a session in a file: how many tokens, a sum of all, then the model's states ---- */
+
+struct session_head {
+	int64_t used;
+	uint64_t sum;
+};
+
+static uint64_t sum_of(int64_t used, const unsigned char *state, size_t n)
+{
+	uint64_t sum = (uint64_t)used, word = 0;
+
+	for (size_t i = 0; i < n; i += sizeof word) {
+		memcpy(&word, state + i, n - i < sizeof word ? n - i : sizeof word);
+		sum = (sum ^ word) * 0x9e3779b97f4a7c15;
+		sum ^= sum >> 32;
+	}
+	return sum;
+}
 
 static void load(struct session *s, const char *path)
 {
 	size_t n = llm_state_bytes(s->model);
 	void *p = malloc(n);
-	int64_t used;
+	struct session_head head;
 	FILE *f = fopen(path, "rb");
 
-	if (!f || !p || fread(&used, sizeof used, 1, f) != 1 || fread(p, 1, n, f) != n || used < 0 || used > s->longest)
+	if (!f || !p)
+		err(1, "%s", path);
+	if (fread(&head, sizeof head, 1, f) != 1 || fread(p, 1, n, f) != n || getc(f) != EOF || head.used < 0 || head.used > s->longest)
 		errx(1, "%s: not a session of this model", path);
+	if (head.sum != sum_of(head.used, p, n))
+		errx(1, "%s: altered or damaged", path);
 	if (llm_state_read(s->model, p, n))
 		errx(1, "%s: %s", path, llm_error());
-	while (s->used < used)
+	while (s->used < head.used)
 		s->seen[s->used++] = 1;
 	fclose(f);
 	free(p);
@@ -152,10 +175,15 @@ static void save(struct session *s, const char *path)
 {
 	size_t n = llm_state_bytes(s->model);
 	void *p = malloc(n);
-	int64_t used = s->used;
+	struct session_head head = {.used = s->used};
 	FILE *f = fopen(path, "wb");
 
-	if (!f || !p || llm_state_write(s->model, p) || fwrite(&used, sizeof used, 1, f) != 1 || fwrite(p, 1, n, f) != n || fclose(f))
+	if (!f || !p)
+		err(1, "%s", path);
+	if (llm_state_write(s->model, p))
+		errx(1, "%s", llm_error());
+	head.sum = sum_of(head.used, p, n);
+	if (fwrite(&head, sizeof head, 1, f) != 1 || fwrite(p, 1, n, f) != n || fclose(f))
 		err(1, "%s", path);
 	free(p);
 }
@@ -197,9 +225,10 @@ static double seconds(void)
 static int64_t read_id(const char *s, long n)
 {
 	char *end;
+	errno = 0;
 	long long v = strtoll(s, &end, 10);
 
-	if (end == s || *end || v < 0)
+	if (end == s || *end || v < 0 || errno)
 		errx(64, "word %ld of the prompt is no id of a token", n);
 	return v;
 }
@@ -250,6 +279,29 @@ static long generate_others(const struct options *o, const struct session *s, co
 	return made;
 }
 
+/* ---- options ---- */
+
+static long long whole(int option, const char *s, long long least)
+{
+	char *end;
+
+	errno = 0;
+	long long v = strtoll(s, &end, 10);
+	if (end == s || *end || errno || v < least || v > LONG_MAX)
+		errx(64, "-%c: expected a whole number, %lld or more", option, least);
+	return v;
+}
+
+static double number(int option, const char *s, double most)
+{
+	char *end;
+	double v = strtod(s, &end);
+
+	if (end == s || *end || !(v >= 0 && v <= most))
+		errx(64, "-%c: expected a number from 0 to %g", option, most);
+	return v;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {.count = 32, .chunk = 1, .stop = -1, .top_p = 1, .seed = 1, .first = -1, .texts = 1};
@@ -261,17 +313,17 @@ int main(int argc, char **argv)
 
 	while ((c = getopt(argc, argv, "n:c:e:t:k:p:s:l:w:f:b:")) != -1)
 		switch (c) {
-		case 'n': o.count = atol(optarg); break;
-		case 'c': o.chunk = atol(optarg); break;
-		case 'e': o.stop = atoll(optarg); break;
-		case 't': o.temperature = atof(optarg); break;
-		case 'k': o.top_k = atol(optarg); break;
-		case 'p': o.top_p = atof(optarg); break;
-		case 's': o.seed = strtoull(optarg, NULL, 10); break;
+		case 'n': o.count = whole(c, optarg, 1); break;
+		case 'c': o.chunk = whole(c, optarg, 1); break;
+		case 'e': o.stop = whole(c, optarg, -1); break;
+		case 't': o.temperature = number(c, optarg, 1e6); break;
+		case 'k': o.top_k = whole(c, optarg, 0); break;
+		case 'p': o.top_p = number(c, optarg, 1); break;
+		case 's': o.seed = (uint64_t)whole(c, optarg, 0); break;
 		case 'l': o.load = optarg; break;
 		case 'w': o.save = optarg; break;
-		case 'f': o.first = atol(optarg); break;
-		case 'b': o.texts = atol(optarg); break;
+		case 'f': o.first = whole(c, optarg, 0); break;
+		case 'b': o.texts = whole(c, optarg, 1); break;
 		default:
 			fprintf(stderr,
 				"Usage: generate [-n COUNT] [-c CHUNK] [-e STOP] [-t TEMPERATURE] [-k TOP_K] [-p TOP_P] [-s SEED] "

@@ -90,6 +90,17 @@ texts = run(f"./generate -n 20 -t 0.9 -k 20 -p 0.9 -s 1 -b 2 {words}").stdout
 ok("two texts of one prompt: each as by itself", "" if texts == drawn[2] + drawn[0] else repr(texts))
 p = run(f"./generate -n 90 {words}")
 ok("a full cache is said", "" if p.returncode == 1 and "holds 96 tokens" in p.stderr else p.stderr)
+half = bytearray(open("half", "rb").read())
+why = ""
+for at in (0, 9, len(half) // 2, len(half)):
+    changed = half + b"x" if at == len(half) else half[:at] + bytes([half[at] ^ 1]) + half[at + 1 :]
+    open("changed", "wb").write(changed)
+    p = run("./generate -n 1 -l changed 1")
+    why = why or ("" if p.returncode == 1 and p.stdout == "" and p.stderr.count("\n") == 1 else f"byte {at}: {p.returncode} {p.stdout}{p.stderr}")
+ok("a session of which a byte is altered is refused", why)
+bad = ["-n 0", "-n -1", "-n x", "-t nan", "-t -1", "-t 1x", "-p 2", "-p ''", "-k -1", "-s -1", "-b 0", "-f -1", "-c 0", "-n 99999999999999999999"]
+why = " ".join(o for o in bad if (p := run(f"./generate {o} 1")).returncode != 64 or p.stdout or p.stderr.count("\n") != 1)
+ok("numbers of options that make no sense are refused", why)
 
 # Four sentences side by side, each as long as it is: the mask says so.
 starts, steps = rng.integers(0, 4, 4), 8
