@@ -127,7 +127,7 @@ static const struct block_type types[] = {
 	[11] = {"Q3_K"},
 	[12] = {"Q4_K", 144, 256, 32, 4, 0, true, 0, q4_k},
 	[13] = {"Q5_K", 176, 256, 32, 8, 0, true, 0, q5_k},
-	[14] = {"Q6_K", 210, 256, 16, 8, 32, false, 0, q6_k},
+	[14] = {"Q6_K", 210, 256, 16, 8, 32, false, 0, q6_k, 208},
 	[15] = {"Q8_K"},
 	[16] = {"IQ2_XXS"},
 	[17] = {"IQ2_XS"},
@@ -149,6 +149,14 @@ static const struct block_type types[] = {
 	[39] = {"MXFP4"},
 };
 /* clang-format on */
+
+bool block_is_finite(const struct block_type *t, const uint8_t *block)
+{
+	for (int i = 0; i <= t->minimums; i++)
+		if ((block[t->scale_at + 2 * i + 1] & 0x7c) == 0x7c) /* all bits of the exponent */
+			return false;
+	return true;
+}
 
 const struct block_type *block_type(uint32_t number)
 {

@@ -20,7 +20,11 @@ struct block_type {
 	enum dtype dtype; /* of plain numbers */
 	/* Codes from 0 on, a byte each, and of each part its scale and its minimum, at `block`. */
 	void (*unpack)(const uint8_t *block, uint8_t *codes, float *scales, float *minimums);
+	int scale_at; /* byte of the block where its scale is, a half; with minimums a second one follows */
 };
+
+/* Are the halves of the block finite, of which all its scales and minimums are made? */
+bool block_is_finite(const struct block_type *t, const uint8_t *block);
 
 /* The type of that number in the format. NULL: there is none. */
 const struct block_type *block_type(uint32_t number);

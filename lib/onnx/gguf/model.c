@@ -18,6 +18,14 @@ static const struct made in_order; /* rows as they are */
 
 /* ---- weights ---- */
 
+/* A scale that is infinite or no number makes a whole block so. */
+static void check_scales(struct decoder *d, const char *name, const struct gguf_tensor *t)
+{
+	for (size_t at = 0; t->type->bits && at < t->nbytes; at += t->type->bytes)
+		if (!block_is_finite(t->type, t->data + at))
+			gguf_die(d->g, t->data + at, "tensor '%s': the scale of this block is infinite or no number", name);
+}
+
 /* Tensor `name`, which must be of rows numbers of rows of k (rows 0: a vector of k). NULL: not there, and it may be missing. */
 static struct gguf_tensor *find(struct decoder *d, const char *name, int64_t k, int64_t rows, bool may_miss)
 {
@@ -33,6 +41,8 @@ static struct gguf_tensor *find(struct decoder *d, const char *name, int64_t k, 
 			 (long long)(rows ? rows : 1));
 	if (!rows && t->type->bits)
 		gguf_unsupported(d->g, d->g->p + t->at, "tensor '%s' is a vector of %s, which is not supported", name, t->type->name);
+	if (!t->used)
+		check_scales(d, name, t);
 	t->used = true;
 	return t;
 }
