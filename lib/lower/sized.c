@@ -366,6 +366,10 @@ struct sized lower_sized(struct module *m, node_id n, const struct target *t, st
 		*why = NULL;
 		lower_points(&g, n, t, ALGO_USUAL, &s, why);
 	}
+	if (*why && !g.why && g.n && sized_go_beyond(&g)) {
+		*why = NULL;
+		lower_points(&g, n, t, algo, &s, why);
+	}
 	sized_group_release(&g);
 	return s;
 }

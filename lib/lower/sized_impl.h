@@ -16,6 +16,7 @@ struct group {
 	VEC(dim *) declared; /* as they are */
 	int n;
 	int64_t rest;  /* sizes are so much more than a multiple of that */
+	bool beyond;   /* short ranges of sizes, of which too few values are seen, have no end: the kernel is for larger sizes as well */
 	int64_t scale; /* sizes are about so many times larger, so that none of the group is 1 */
 	struct sized_for sizes;
 	poly_var symbol[LOOP_PARAMS_MAX];
@@ -32,8 +33,10 @@ void sized_group_release(struct group *g);
 /* A group is lowered for POINTS sizes, which must tell the numbers that are forms of sizes apart (sized_grid.c and sized_check.c look at
  * others), and for its usual sizes. */
 enum { POINTS = 5, USUAL = POINTS };
-/* Values that symbol k may have. */
+/* Values that symbol k may have, or more: kernels are made for them. */
 void sized_range(const struct group *g, int k, int64_t *lo, int64_t *hi);
+/* Sets g's `beyond`, if a range is so short that it says more then. */
+bool sized_go_beyond(struct group *g);
 /* Sizes of symbol k at which the group has a result with elements: from *lo to *hi, by the step that is returned. */
 int64_t sized_values(const struct group *g, int k, int64_t *lo, int64_t *hi);
 /* Size of symbol k at a point: primes, so that no product is another; the usual size last: of images a few, of rows many. */

@@ -4,6 +4,8 @@
 #include "common/memory.h"
 #include "common/rng.h"
 
+enum { MANY = 20 }; /* usual sizes are at least this */
+
 /* Does the symbol count images: is it axis 0 of values of four axes and more, and nothing else? */
 static bool counts_images(const struct group *g, poly_var symbol)
 {
@@ -21,6 +23,19 @@ void sized_range(const struct group *g, int k, int64_t *lo, int64_t *hi)
 		poly_range(g->m->dims, g->stands_for[k], lo, hi);
 	else
 		poly_var_range(g->m->dims, g->symbol[k], lo, hi);
+	*hi = g->beyond && *hi < MANY ? POLY_INF : *hi;
+}
+
+bool sized_go_beyond(struct group *g)
+{
+	bool any = false;
+	int64_t lo, hi;
+
+	for (int k = 0; k < g->n; k++) {
+		sized_range(g, k, &lo, &hi);
+		any |= hi < MANY;
+	}
+	return g->beyond = any;
 }
 
 int64_t sized_values(const struct group *g, int k, int64_t *lo, int64_t *hi)
@@ -64,7 +79,7 @@ int64_t sized_at(const struct group *g, int point, int k)
 /* Is the size above 2 at the first point, and 20 at least at the usual sizes, but for those of images? */
 static bool is_large(const struct group *g, dim d, int point, const int64_t *env)
 {
-	enum { FIRST = 3, FEW = 2, MANY = 20 };
+	enum { FIRST = 3, FEW = 2 };
 	struct polys *P = g->m->dims;
 	poly_var v = poly_is_var(P, d);
 	int64_t least = point != USUAL ? FIRST : v && counts_images(g, v) ? FEW : MANY;

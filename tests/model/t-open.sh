@@ -369,6 +369,14 @@ run-dev channels.so --set n=2,c=3 -o y.npz && run-ref channels.g --set n=2,c=3 -
 ok $? "it computes the same, c=3" || cat out
 run-dev channels.so --set n=2,c=5 -o y.npz 2>err
 is "$? $(cat err)" '65 run-dev: channels.so: step y: operand 1 has 3 elements for 5 channels' 'c=5 is refused'
+
+# Rows that only a run knows the number of, three at most: kernels, though so few sizes tell no form.
+printf '%s\n' 'hone-text 1' 'module ir=8 opset=28' 'const w = f32[2,3] [1, 2, 3, 4, 5, 6]' 'const flat = i64[1] [-1]' 'graph main {' '  input b: bool[3]' \
+	'  input x: f32[3,2]' '  i = NonZero(b)' '  r = Reshape(i, @flat)' '  g = Gather(x, r)' '  m = MatMul(g, @w)' '  y = Tanh(m)' '  output y = y' '}' >few.txt
+ge-load few.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q -o few.g && ge-emit -q few.g -o few 2>report && [ -s few.so ] && ! grep 'slow path' report
+ok $? "few rows, which only a run counts, have kernels"
+equal --runs 4 few.so few.g
+ok $? "it computes the same"
 # A product of two open sizes: rests of rows and of vectors are a nest for each pair, which is bounded.
 for d in 4 8; do
 	printf 'hone-text 1\nmodule ir=8 opset=28\nsymbol b 0 inf\nsymbol s 0 inf\ngraph main {\n  input q: f32[b,4,s,%d]\n  input k: f32[b,4,%d,s]\n  y = MatMul(q, k)\n  output y = y\n}\n' $d $d |

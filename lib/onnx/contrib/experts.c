@@ -1,36 +1,48 @@
-/* Mixtures of experts of com.microsoft: MoE and QMoE. Each token goes through the k experts that its router likes best. In ONNX's words all
- * experts compute all tokens, in batched products, and those that were not chosen weigh 0. */
+/* Mixtures of experts of com.microsoft: MoE and QMoE. Each token goes through the k experts that its router likes best. Each expert computes
+ * the tokens that chose it, gathered in rows; its weights are values of their own. Its rows are then put back in the order of the tokens. */
 #include <math.h>
 #include <string.h>
 #include "onnx/contrib/rows.h"
 
 struct experts {
 	enum dtype type;
-	val_id w[3], b[3]; /* fc1, fc2, fc3: [experts, numbers out, numbers in] and [experts, numbers out]; 0: not given */
-	val_id mixing;     /* what outputs weigh, [tokens, experts]; 0: the softmax of the router's numbers */
-	bool of_chosen;    /* that softmax is of the chosen experts alone */
+	int64_t n;
+	const val_id *w[3], *b[3]; /* of each expert: fc1, fc2, fc3: [numbers out, numbers in] and [numbers out]; NULL: not given */
+	val_id mixing;             /* what outputs weigh, [tokens, experts]; 0: the softmax of the router's numbers */
+	bool of_chosen;            /* that softmax is of the chosen experts alone */
 };
 
-/* v [1 or experts, tokens, numbers] by expert layer i. */
-static val_id layer(struct contrib *x, const struct experts *e, int i, val_id v)
+/* The n parts of v along axis 0, without that axis; NULL where v is not given. */
+static const val_id *each(struct contrib *x, val_id v, int64_t n)
 {
-	v = bin(x, OP_MatMul, v, contrib_transposed(x, e->w[i], 3, (int64_t[]){0, 2, 1}));
-	return e->b[i] ? bin(x, OP_Add, v, bin(x, OP_Unsqueeze, e->b[i], contrib_ints(x, 1, (int64_t[]){1}))) : v;
+	val_id *part = ARENA_ARRAY(&x->m->arena, val_id, n), axis = contrib_ints(x, 1, (int64_t[]){0});
+	const val_id *whole = v ? contrib_split(x, v, 0, (int)n, NULL) : NULL;
+
+	for (int64_t i = 0; i < n && v; i++)
+		part[i] = bin(x, OP_Squeeze, whole[i], axis);
+	return v ? part : NULL;
+}
+
+/* v [rows, numbers] by layer i of expert k. */
+static val_id layer(struct contrib *x, const struct experts *e, int64_t k, int i, val_id v)
+{
+	v = bin(x, OP_MatMul, v, contrib_transposed(x, e->w[i][k], 2, (int64_t[]){1, 0}));
+	return e->b[i] ? bin(x, OP_Add, v, e->b[i][k]) : v;
 }
 
 static bool is_gated(struct contrib *x) { return !strcmp(attr_str(self(x), "activation_type", "relu"), "swiglu"); }
 
-static bool activation_known(struct contrib *x, const struct experts *e)
+static bool activation_known(struct contrib *x, bool gates_apart)
 {
 	static const char *const plain[] = {"relu", "gelu", "silu", "identity"};
 	const char *name = attr_str(self(x), "activation_type", "relu");
 	int64_t fused = attr_int(self(x), "swiglu_fusion", 0);
 
 	if (is_gated(x))
-		return fused == 0 ? e->w[2] != 0 : (fused == 1 || fused == 2) && !e->w[2];
+		return fused == 0 ? gates_apart : (fused == 1 || fused == 2) && !gates_apart;
 	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
 		if (!strcmp(name, plain[i]))
-			return !e->w[2];
+			return !gates_apart;
 	return false;
 }
 
@@ -46,19 +58,28 @@ static val_id activated(struct contrib *x, val_id v)
 	return v;
 }
 
+/* The numbers of v's last axis at `first`, first + 2 and so on. */
+static val_id every_second(struct contrib *x, val_id v, int64_t first)
+{
+	const int64_t end = INT64_MAX, axis = -1, step = 2;
+
+	return make(
+		x, OP_Slice, 5,
+		(val_id[]){v, contrib_ints(x, 1, &first), contrib_ints(x, 1, &end), contrib_ints(x, 1, &axis), contrib_ints(x, 1, &step)});
+}
+
 /* Gate and what it opens, side by side or in turns in the result of fc1, or apart in fc1 and fc3. */
-static val_id gated(struct contrib *x, const struct experts *e, val_id v)
+static val_id gated(struct contrib *x, const struct experts *e, int64_t k, val_id v)
 {
 	int64_t fused = attr_int(self(x), "swiglu_fusion", 0);
 	double limit = attr_float(self(x), "swiglu_limit", INFINITY), beta = attr_float(self(x), "activation_beta", 0);
-	val_id both = layer(x, e, 0, v), gate = both, up;
+	val_id both = layer(x, e, k, 0, v), gate = both, up;
 
 	if (fused == 0) {
-		up = layer(x, e, 2, v);
+		up = layer(x, e, k, 2, v);
 	} else if (fused == 1) {
-		both = contrib_reshaped(x, both, 4, (int64_t[]){0, 0, -1, 2});
-		gate = with_int(x, bin(x, OP_Gather, both, contrib_scalar(x, DT_I64, 0)), "axis", 3);
-		up = with_int(x, bin(x, OP_Gather, both, contrib_scalar(x, DT_I64, 1)), "axis", 3);
+		gate = every_second(x, both, 0);
+		up = every_second(x, both, 1);
 	} else {
 		const val_id *half = contrib_split(x, both, -1, 2, NULL);
 		gate = half[0];
@@ -72,58 +93,103 @@ static val_id gated(struct contrib *x, const struct experts *e, val_id v)
 	return bin(x, OP_Mul, gate, beta != 0 ? bin(x, OP_Add, up, contrib_scalar(x, e->type, beta)) : up);
 }
 
-/* The weight of each expert's output for each token: [experts, tokens, 1]. */
-static val_id shares(struct contrib *x, const struct experts *e, int64_t k)
+/* Which experts each token takes, and what their outputs weigh: [tokens, k]. */
+static val_id choice(struct contrib *x, const struct experts *e, int64_t k, val_id *weigh)
 {
-	val_id router = operand(x, 1), w, best, place;
-	bool normalise = attr_int(self(x), "normalize_routing_weights", 0);
+	val_id router = operand(x, 1), best, place;
 	node_id top = node_new(x->m, self(x)->graph, OP_TopK, 2, (val_id[]){router, contrib_ints(x, 1, &k)}, 2);
 
 	best = node(x->m, top)->out[0];
 	place = node(x->m, top)->out[1];
-	if (e->mixing) {
-		w = with_int(x, bin(x, OP_GatherElements, e->mixing, place), "axis", 1);
-		if (normalise) {
-			val_id sum = bin(x, OP_ReduceSum, w, contrib_ints(x, 1, (int64_t[]){1}));
-			w = bin(x, OP_Div, w, sum);
-		}
-	} else if (e->of_chosen) {
-		w = un(x, OP_Softmax, best);
-	} else {
-		w = with_int(x, bin(x, OP_GatherElements, un(x, OP_Softmax, router), place), "axis", 1);
+	if (e->of_chosen && !e->mixing) {
+		*weigh = un(x, OP_Softmax, best);
+		return place;
 	}
-	w = tri(x, OP_ScatterElements, contrib_filled_like(x, router, e->type, 0), place, w);
-	w = contrib_transposed(x, with_int(x, w, "axis", 1), 2, (int64_t[]){1, 0});
-	return bin(x, OP_Unsqueeze, w, contrib_ints(x, 1, (int64_t[]){2}));
+	*weigh = with_int(x, bin(x, OP_GatherElements, e->mixing ? e->mixing : un(x, OP_Softmax, router), place), "axis", 1);
+	if (e->mixing && attr_int(self(x), "normalize_routing_weights", 0))
+		*weigh = bin(x, OP_Div, *weigh, bin(x, OP_ReduceSum, *weigh, contrib_ints(x, 1, (int64_t[]){1})));
+	return place;
+}
+
+/* 0, 1, ... n - 1, as i64 [n, 1]. */
+static val_id numbers(struct contrib *x, int64_t n)
+{
+	int64_t *v = ARENA_ARRAY(&x->m->arena, int64_t, n);
+
+	for (int64_t i = 0; i < n; i++)
+		v[i] = i;
+	return bin(x, OP_Unsqueeze, contrib_ints(x, (int)n, v), contrib_ints(x, 1, (int64_t[]){1}));
+}
+
+/* The outputs of the experts that `place` names for the tokens v, [tokens, k, numbers]. */
+static val_id outputs(struct contrib *x, const struct experts *e, int64_t k, val_id v, val_id place)
+{
+	val_id *part = ARENA_ARRAY(&x->m->arena, val_id, e->n), *pair = ARENA_ARRAY(&x->m->arena, val_id, e->n), all, order, back;
+	val_id flat = contrib_reshaped(x, place, 1, (int64_t[]){-1}), axis = contrib_ints(x, 1, (int64_t[]){0});
+	const val_id *taken = each(x, bin(x, OP_Equal, flat, numbers(x, e->n)), e->n);
+
+	for (int64_t i = 0; i < e->n; i++) {
+		pair[i] = bin(x, OP_Squeeze, un(x, OP_NonZero, taken[i]), axis);
+		val_id rows = bin(x, OP_Gather, v, bin(x, OP_Div, pair[i], contrib_scalar(x, DT_I64, (double)k)));
+		part[i] = layer(x, e, i, 1, is_gated(x) ? gated(x, e, i, rows) : activated(x, layer(x, e, i, 0, rows)));
+	}
+	all = contrib_joined(x, (int)e->n, part, 0);
+	order = contrib_joined(x, (int)e->n, pair, 0);
+	back = tri(x, OP_ScatterElements, order, order, contrib_arange(x, contrib_size(x, flat, 0), DT_I64));
+	return bin(x, OP_Gather, all, bin(x, OP_Reshape, back, un(x, OP_Shape, place)));
+}
+
+static bool can_mix(struct contrib *x, const struct experts *e, bool gates_apart)
+{
+	return dtype_is_float(e->type) && activation_known(x, gates_apart) && !attr_int(self(x), "use_sparse_mixer", 0) &&
+	       !attr_int(self(x), "swiglu_limit_after_activation", 0);
 }
 
 static bool mix(struct contrib *x, const struct experts *e)
 {
-	int64_t k = attr_int(self(x), "k", 1), first = 0, all;
-	val_id v = operand(x, 0);
+	int64_t k = attr_int(self(x), "k", 1);
+	val_id v, place, weigh;
 
-	if (k < 1 || (contrib_fixed(x, 1, -1, &all) && k > all))
-		import_die(x->c, "k is %lld of %lld experts", (long long)k, k < 1 ? 0 : (long long)all);
-	if (!dtype_is_float(e->type) || !activation_known(x, e) || attr_int(self(x), "use_sparse_mixer", 0) ||
-	    attr_int(self(x), "swiglu_limit_after_activation", 0))
-		return false;
-	v = with_int(x, un(x, OP_Flatten, v), "axis", -1);
-	v = bin(x, OP_Unsqueeze, v, contrib_ints(x, 1, &first));
-	v = layer(x, e, 1, is_gated(x) ? gated(x, e, v) : activated(x, layer(x, e, 0, v)));
-	v = bin(x, OP_ReduceSum, bin(x, OP_Mul, v, shares(x, e, k)), contrib_ints(x, 1, &first));
-	with_int(x, v, "keepdims", 0);
+	if (k < 1 || k > e->n)
+		import_die(x->c, "k is %lld of %lld experts", (long long)k, (long long)e->n);
+	v = with_int(x, un(x, OP_Flatten, operand(x, 0)), "axis", -1);
+	place = choice(x, e, k, &weigh);
+	v = bin(x, OP_Mul, outputs(x, e, k, v, place), bin(x, OP_Unsqueeze, weigh, contrib_ints(x, 1, (int64_t[]){2})));
+	v = with_int(x, bin(x, OP_ReduceSum, v, contrib_ints(x, 1, (int64_t[]){1})), "keepdims", 0);
 	return done(x, contrib_shaped_like(x, OP_Reshape, v, operand(x, 0)));
+}
+
+/* How many experts weights and router have; 0: that is not known, or of more than a graph has room for. */
+static int64_t count(struct contrib *x, const uint32_t *at, size_t n)
+{
+	enum { MANY = 4096 };
+	int64_t all, other;
+
+	if (!contrib_fixed(x, at[0], 0, &all) || all < 1 || all > MANY)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (contrib_fixed(x, at[i], 0, &other) && other != all)
+			import_die(x->c, "operand %u is of %lld experts, operand %u of %lld", at[i], (long long)other, at[0],
+				   (long long)all);
+	if (contrib_fixed(x, 1, -1, &other) && other != all)
+		import_die(x->c, "operand 1 is for %lld experts, operand %u of %lld", (long long)other, at[0], (long long)all);
+	return all;
 }
 
 static bool experts(struct contrib *x)
 {
-	struct experts e = {contrib_type(x, operand(x, 0))->dtype,
-			    {operand(x, 2), operand(x, 4), operand(x, 6)},
-			    {operand(x, 3), operand(x, 5), operand(x, 7)},
-			    0,
-			    attr_int(self(x), "normalize_routing_weights", 0)};
+	static const uint32_t at[] = {2, 3, 4, 5, 6, 7}; /* weights and biases by turns */
+	struct experts e = {.type = contrib_type(x, operand(x, 0))->dtype,
+			    .n = count(x, at, 6),
+			    .of_chosen = attr_int(self(x), "normalize_routing_weights", 0)};
 
-	return operand(x, 4) && mix(x, &e);
+	if (!operand(x, 4) || !e.n || !can_mix(x, &e, operand(x, 6)))
+		return false;
+	for (int i = 0; i < 3; i++) {
+		e.w[i] = each(x, operand(x, at[2 * i]), e.n);
+		e.b[i] = each(x, operand(x, at[2 * i + 1]), e.n);
+	}
+	return mix(x, &e);
 }
 
 /* ---- in codes ---- */
@@ -161,8 +227,16 @@ static struct tensor *zeros(struct contrib *x, uint32_t i, int bits, const int64
 	return to;
 }
 
-/* Weights of operands w, w + 1 (scales) and `zero` as numbers [experts, rows, numbers]; 0: not in a form that ONNX has words for. */
-static val_id decoded(struct contrib *x, uint32_t w, uint32_t zero, const char *own_bits)
+/* Matrix i of t as a constant. */
+static val_id matrix(struct contrib *x, const struct tensor *t, int64_t i)
+{
+	size_t bytes = (size_t)(t->dims[1] * t->dims[2]) * dtype_size(t->dtype);
+
+	return const_copy(x->m, 0, t->dtype, 2, t->dims + 1, (const char *)t->data + (size_t)i * bytes, bytes);
+}
+
+/* Weights of operands w, w + 1 (scales) and `zero` as numbers [rows, numbers] of each expert; NULL: not in a form that ONNX has words for. */
+static const val_id *decoded(struct contrib *x, uint32_t w, uint32_t zero, const char *own_bits)
 {
 	int bits = (int)attr_int(self(x), own_bits, attr_int(self(x), "expert_weight_bits", 4));
 	int64_t block = attr_int(self(x), "block_size", 0);
@@ -170,7 +244,7 @@ static val_id decoded(struct contrib *x, uint32_t w, uint32_t zero, const char *
 
 	if (!codes || codes->rank != 3 || !scale || (bits != 2 && bits != 4 && bits != 8) ||
 	    (operand(x, zero) && !constant(x, zero, true, 2)))
-		return 0;
+		return NULL;
 	int64_t rows = codes->dims[0] * codes->dims[1], k = codes->dims[2] * 8 / bits, count = block > 0 ? k / block : 1;
 	bool blocked = scale->rank == 3;
 	if (block < 0 || (block > 0 && (k % block || !blocked)) || (!block && blocked) || tensor_count(scale) != rows * count)
@@ -188,24 +262,34 @@ static val_id decoded(struct contrib *x, uint32_t w, uint32_t zero, const char *
 	s = tensor_new(&x->m->arena, scale->dtype, 3, dims);
 	for (int64_t i = 0; i < rows * count; i++)
 		tensor_set(s, i, tensor_get(scale, i));
-	val_id in[3] = {const_tensor(x->m, 0, to), const_tensor(x->m, 0, s),
-			less ? 0 : const_tensor(x->m, 0, zeros(x, zero, bits, dims, blocked))};
-	val_id v = with_int(x, make(x, OP_DequantizeLinear, 3, in), "axis", 2);
-	return contrib_cast(x, with_int(x, v, "block_size", block > 0 ? block : k), contrib_type(x, operand(x, 0))->dtype);
+	struct tensor *z = less ? NULL : zeros(x, zero, bits, dims, blocked);
+	val_id *v = ARENA_ARRAY(&x->m->arena, val_id, dims[0]);
+	for (int64_t i = 0; i < dims[0]; i++) {
+		v[i] = tri(x, OP_DequantizeLinear, matrix(x, to, i), matrix(x, s, i), z ? matrix(x, z, i) : 0);
+		with_int(x, v[i], "axis", 1);
+		v[i] = contrib_cast(x, with_int(x, v[i], "block_size", block > 0 ? block : k), contrib_type(x, operand(x, 0))->dtype);
+	}
+	return v;
 }
 
 /* The softmax is that of the chosen experts, whatever normalize_routing_weights says: so ONNX Runtime has it. */
 static bool quantised_experts(struct contrib *x)
 {
+	static const uint32_t at[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+	static const char *const bits[] = {"fc1_expert_weight_bits", "fc2_expert_weight_bits", "fc3_expert_weight_bits"};
 	struct experts e = {.type = contrib_type(x, operand(x, 0))->dtype,
-			    .b = {operand(x, 4), operand(x, 7), operand(x, 10)},
+			    .n = count(x, at, sizeof at / sizeof *at),
 			    .mixing = operand(x, 14),
 			    .of_chosen = true};
 
-	if (strcmp(attr_str(self(x), "quant_type", "int"), "int") || attr_int(self(x), "weights_prepacked", -1) == 1 || !operand(x, 5) ||
-	    !(e.w[0] = decoded(x, 2, 11, "fc1_expert_weight_bits")) || !(e.w[1] = decoded(x, 5, 12, "fc2_expert_weight_bits")) ||
-	    (operand(x, 8) && !(e.w[2] = decoded(x, 8, 13, "fc3_expert_weight_bits"))))
+	if (!e.n || !can_mix(x, &e, operand(x, 8)) || !operand(x, 5) || strcmp(attr_str(self(x), "quant_type", "int"), "int") ||
+	    attr_int(self(x), "weights_prepacked", -1) == 1)
 		return false;
+	for (uint32_t i = 0; i < 3; i++) {
+		if (operand(x, 2 + 3 * i) && !(e.w[i] = decoded(x, 2 + 3 * i, 11 + i, bits[i])))
+			return false;
+		e.b[i] = each(x, operand(x, 4 + 3 * i), e.n);
+	}
 	return mix(x, &e);
 }
 
