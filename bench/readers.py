@@ -2,7 +2,7 @@
 """readers.py MODEL.onnx... (or directories): is what hone simplify writes slower or larger for others?
 
 For each model ONNX Runtime's time (one thread, its own optimisations on) of what hone simplify wrote, as a share of the time of the model as
-it is, and the same of their bytes. Both run in turns, the least of many runs counts. Sizes that are open are 1 for the first axis and --size
+it is, and the same of their bytes. Both run in turns; the least processor time of many runs counts. Sizes that are open are 1 for the first axis and --size
 for the others; floats are random, integers 1. A model that ONNX Runtime does not run so is named and left out. hone must be in PATH. Ends
 with 1 if a model is above 1.05 of the time (and of a run more than 2 microseconds), or of its bytes above 1.01, or fails."""
 import argparse
@@ -40,11 +40,11 @@ def feed_of(s, size):
 
 
 def least(s, feed, seconds):
-    best, end = math.inf, time.perf_counter() + seconds
-    while time.perf_counter() < end or best == math.inf:
-        start = time.perf_counter()
+    best, end = math.inf, time.process_time() + seconds
+    while time.process_time() < end or best == math.inf:
+        start = time.process_time()
         s.run(None, feed)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best
 
 

@@ -183,21 +183,41 @@ static double bytes_made(struct hone *h, const char *made, const char *external)
 	return file_bytes(made) + (external ? file_bytes(text(h, "%s/made/%s", h->work, external)) : 0);
 }
 
-/* With --no-grow what folding adds is taken back, and what is larger even so is not written. */
-static void undo_growth(struct hone *h, const char *shaped, const char *made, const char *external, double before)
+/* The bytes of the file that is made where one fold may add `limit`. */
+static double folded(struct hone *h, const char *shaped, const char *made, const char *external, const char *limit)
 {
-	if (!given_is(h, "no-grow") || bytes_made(h, made, external) <= before)
-		return;
 	h->last = shaped;
 	h->digest = NULL;
 	h->words[STAGE_fold].n = 0;
-	chain_word(h, STAGE_fold, "--limit=0");
+	chain_word(h, STAGE_fold, text(h, "--limit=%s", limit));
 	chain_run(h, STAGE_fold, STAGE_prune, CLEAN, "");
 	export_model(h, made);
-	double after = bytes_made(h, made, external);
-	if (after > before)
-		die(EX_DIFFERENT, "%s: simplified it has %.0f bytes, and had %.0f; with --no-grow nothing is written", h->model, after,
+	return bytes_made(h, made, external);
+}
+
+/* Makes the file with all that can be folded. Where that makes it larger (by more than a hundredth and a header; with --no-grow at all), less is
+ * folded, unless folding is not why: its readers compute constants once. */
+static void make_file(struct hone *h, const char *shaped, const char *made, const char *external, double before)
+{
+	enum { HEADER = 1024 };
+	static const char *const less[] = {"64K", "4K", "256"};
+	bool strict = given_is(h, "no-grow");
+	double grown = strict ? 0 : before / 100 + HEADER, all = folded(h, shaped, made, external, "1M"), none;
+
+	if (all <= before + grown)
+		return;
+	none = folded(h, shaped, made, external, "0");
+	if (strict && none > before)
+		die(EX_DIFFERENT, "%s: simplified it has %.0f bytes, and had %.0f; with --no-grow nothing is written", h->model, none,
 		    before);
+	if (all <= none + grown) {
+		folded(h, shaped, made, external, "1M");
+		return;
+	}
+	for (size_t i = 0; i < sizeof less / sizeof *less; i++)
+		if (folded(h, shaped, made, external, less[i]) <= (none > before ? none : before) + grown)
+			return;
+	folded(h, shaped, made, external, "0");
 }
 
 static const char *beside(struct hone *h, const char *name)
@@ -224,7 +244,6 @@ void simplify(struct hone *h)
 	place_check(h->stem);
 	setenv("HONE_BLOBS", text(h, "%s/blobs", h->work), 1);
 	chain_word(h, STAGE_import, "--keep-foreign");
-	chain_word(h, STAGE_fold, "--limit=1M");
 	chain_word(h, STAGE_simplify, "--skip=swish");       /* an operator that few runtimes have */
 	chain_word(h, STAGE_simplify, "--skip=global-pool"); /* one node more, for kernels */
 	chain_word(h, STAGE_fewest, "--skip=swish");
@@ -233,13 +252,11 @@ void simplify(struct hone *h)
 	chain_stage(h, STAGE_shape, "", NULL);
 	const char *shaped = h->last, *folder = text(h, "%s/made", h->work), *made = text(h, "%s/%s", folder, base_name(h->stem));
 	double before = model_bytes(h, &import);
-	chain_run(h, STAGE_fold, STAGE_prune, CLEAN, "");
 	if (mkdir(folder, 0777))
 		no_space();
 	if (external)
 		check_external(h, external, &import);
-	export_model(h, made);
-	undo_growth(h, shaped, made, external, before);
+	make_file(h, shaped, made, external, before);
 	if (external)
 		place_check(beside(h, external));
 	const char *checked = check(h, made);
