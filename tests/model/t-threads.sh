@@ -153,6 +153,57 @@ static int forked(const char *first, char *result)
 	two_close(m);
 	return memcmp(result, first, total) ? puts("the parent") : 0;
 }
+/* One handle in the hands of all: a call beside another fails and changes nothing, a close waits, and after it there is no handle. */
+static two *common;
+static int good, refused, closed;
+static void *intruder(void *result)
+{
+	void *out[8];
+	char *p = result;
+	for (int i = 0; i < two_num_outputs(); i++)
+		out[i] = p, p += two_output_bytes(i);
+	while (!__atomic_load_n(&closed, __ATOMIC_ACQUIRE))
+		if (!two_run(common, in, out))
+			__atomic_add_fetch(&good, 1, __ATOMIC_RELAXED);
+		else if (strstr(two_error(), "handle: another call is in it"))
+			__atomic_add_fetch(&refused, 1, __ATOMIC_RELAXED), usleep(100);
+		else
+			abort();
+	return result;
+}
+static int shared(char **result, const char *first)
+{
+	pthread_t t[3];
+	int status;
+	alarm(60);
+	common = two_open("two.weights", NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, intruder, result[i]);
+	while (__atomic_load_n(&good, __ATOMIC_RELAXED) < 4 || !__atomic_load_n(&refused, __ATOMIC_RELAXED))
+		usleep(1000);
+	for (int i = 0; i < 5; i++) { /* a child has none of the threads: whoever was in the handle never leaves it there */
+		pid_t child = fork();
+		if (child == 0) {
+			alarm(20);
+			two_close(common);
+			_exit(0);
+		}
+		waitpid(child, &status, 0);
+		if (status)
+			return printf("a child: %x\n", status);
+	}
+	two_close(common);
+	int then = __atomic_load_n(&good, __ATOMIC_RELAXED);
+	usleep(10000);
+	int now = __atomic_load_n(&good, __ATOMIC_RELAXED);
+	__atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	for (int i = 0; i < 3; i++)
+		if (memcmp(result[i], first, total))
+			return puts("another result");
+	return now > then + 3 || two_run(common, in, NULL) != -1 || two_run(NULL, in, NULL) != -1 || two_verify(common) != -1;
+}
 int main(int argc, char **argv)
 {
 	for (int i = 0; i < two_num_inputs(); i++) {
@@ -173,6 +224,11 @@ int main(int argc, char **argv)
 		both = count_settled();
 		run(m, first);
 		two_close(m);
+	}
+	if (argc > 2) {
+		for (int i = 0; i < 3; i++)
+			memcpy(result[i] = calloc(1, total + 64), first, total);
+		return shared(result, first);
 	}
 	if (argc > 1)
 		return forked(first, calloc(1, total + 64)) != 0;
@@ -199,6 +255,8 @@ ${CC:-cc} -O1 main.c two.a -o main -lm -pthread && ./main
 ok $? "three handles come and go, three at once: the same numbers, no thread left"
 ./main fork
 ok $? "children of fork run, close and open again"
+./main one handle
+ok $? "one handle in three threads: one runs, the others are refused; it is closed in the middle, here and in children"
 flags=$(sed -n 's/.*Compile with: //p' two.c | head -1)
 if cc $flags -g -fsanitize=thread -w main.c two.c -o tsan -lm -pthread 2>err; then
 	TSAN_OPTIONS=exitcode=3 ./tsan >err 2>&1
