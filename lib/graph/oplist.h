@@ -247,7 +247,8 @@ enum { CANONICAL_OPSET = 28 };
  * Inverse: of square matrices. DynamicQuantizeLSTM: LSTM with weights in floats, whose products read the state as DynamicQuantizeLinear rounds it in each step, all sequences
  * together.
  * Tokenize: the matches of a regular expression in each string, of `least` characters and more, along a new last axis, filled up with `pad`; with
- * `mark` between a start and an end. Operands 1 and 2 are the classes and the states of its automaton (struct regex_table).
+ * `mark` between a start and an end. Operands 1 and 2 are the classes and the states of its automaton (struct regex_table). separators: what lies
+ * between the matches instead; each two further operands are an expression that cuts the pieces which those before it leave.
  * ZipMap: that of ai.onnx.ml.
  * Find: for each element of the first operand the position of its equal in the second, which is in ascending order, each element once; the number
  * of elements where there is none. NaN equals NaN, and is last.
@@ -265,7 +266,7 @@ enum { CANONICAL_OPSET = 28 };
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i input_forget:i=0 layout:i=0") \
 	X(Inverse, 1, 1, 1, 1, PURE, "") \
 	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \
-	X(Tokenize, 3, 3, 1, 1, PURE, "least:i=1 mark:i=0 !pad:s") \
+	X(Tokenize, 3, -1, 1, 1, PURE, "least:i=1 mark:i=0 !pad:s separators:i=0") \
 	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM comparison:s=MIXED !targets:i") \
 	X(ZipMap, 1, 1, 1, 1, PURE, "classlabels_int64s:I classlabels_strings:S")
 /* clang-format on */

@@ -1,4 +1,5 @@
-/* Tokenize: the longest matches of an automaton (lib/op/regex.h has its tables), from the left, in strings of UTF-8. */
+/* Tokenize: the longest matches of an automaton (lib/op/regex.h has its tables), from the left, in strings of UTF-8; or what lies between the
+ * matches of several, each of which cuts the pieces that those before it leave. */
 #include "native/native.h"
 
 enum { TOKENIZE_FIRST, TOKENIZE_WORD, TOKENIZE_LINE, TOKENIZE_OTHER };
@@ -12,6 +13,24 @@ struct tokenize {
 /* A token, in its string. */
 struct tokenize_span {
 	size_t at, n;
+};
+
+/* A call, and the text at hand: a string or a piece of one. */
+struct tokenize_text {
+	struct native *n;
+	bool cut; /* by matches of all the automata; else matches of the one are the tokens */
+	int nautomata;
+	struct tokenize *automata;
+	int64_t least;               /* characters of a token */
+	size_t longest;              /* bytes of the longest string */
+	int64_t states;              /* of the largest automaton */
+	struct tokenize_span *spare; /* room for the pieces of a string */
+	const struct tokenize *t;
+	const unsigned char *s;
+	size_t size, steps; /* bytes of the text; steps that were taken through the automaton */
+	/* NULL, or for each place 1 + the end of the longest match from there (0: none), and the number of characters before it. */
+	size_t *end, *chars;
+	size_t *room, *row[2]; /* scratch of tokenize_all */
 };
 
 /* Bytes of the character at s, of n more; 0: it is none. */
@@ -64,52 +83,176 @@ static int tokenize_kind(const unsigned char *s, size_t at)
 	return c == '\n' ? TOKENIZE_LINE : TOKENIZE_OTHER;
 }
 
-/* The end of the longest match from `at` on, and its characters; -1: there is none, -2: a state that is not there. s is UTF-8. */
-static int64_t tokenize_match(const struct tokenize *t, const unsigned char *s, size_t n, size_t at, int64_t *chars)
+static int32_t tokenize_class_at(const struct tokenize *t, const unsigned char *s, size_t n, size_t at)
 {
-	int64_t best = -1, state = tokenize_kind(s, at), count = 0;
+	size_t k = at < n ? tokenize_length(s + at, n - at) : 0;
 
-	for (;; count++) {
-		size_t k = at < n ? tokenize_length(s + at, n - at) : 0;
-		int32_t class = at >= n ? (int32_t)t->classes : k == 1 ? t->ascii[s[at]] : tokenize_class(t, tokenize_decode(s + at, k));
-		int32_t e = t->next[state * (t->classes + 1) + class];
+	return at >= n ? (int32_t)t->classes : k == 1 ? t->ascii[s[at]] : tokenize_class(t, tokenize_decode(s + at, k));
+}
+
+/* One step back, to place `at`: row[0] becomes what `end` says of each state there, from row[1], which says it of the place after. false: a state
+ * that is not there. */
+static bool tokenize_back(struct tokenize_text *x, size_t at)
+{
+	const struct tokenize *t = x->t;
+	const int32_t *e = t->next + tokenize_class_at(t, x->s, x->size, at);
+
+	for (int64_t i = 0; i < t->states; i++, e += t->classes + 1) {
+		int64_t to = *e / 2 - 1;
+		if (*e < 0 || to >= t->states)
+			return false;
+		size_t after = at < x->size && to >= 0 ? x->row[1][to] : 0;
+		x->row[0][i] = after ? after : *e & 1 ? at + 1 : 0;
+	}
+	return true;
+}
+
+/* Works out the matches from all places, from the end of the text, in time that is linear in it whatever the automaton. NULL, or why not. */
+static const char *tokenize_all(struct tokenize_text *x)
+{
+	const size_t places = x->longest + 1;
+	size_t at = x->size, count = 0;
+
+	if (!x->room && !(x->room = x->n->scratch(x->n, sizeof *x->room * 2 * (places + (size_t)x->states))))
+		return native_no_room(x->n);
+	x->end = x->room, x->chars = x->end + places;
+	x->row[0] = x->chars + places, x->row[1] = x->row[0] + x->states;
+	for (;;) {
+		size_t *row = x->row[0];
+		if (!tokenize_back(x, at))
+			return "a state that is not there";
+		x->end[at] = row[tokenize_kind(x->s, at)];
+		if (!at)
+			break;
+		do
+			at--;
+		while ((x->s[at] & 0xc0) == 0x80);
+		x->row[0] = x->row[1], x->row[1] = row;
+	}
+	for (at = 0; at < x->size; at += tokenize_length(x->s + at, x->size - at))
+		x->chars[at] = count++;
+	x->chars[x->size] = count;
+	return NULL;
+}
+
+/* The end of the longest match from `at` on, and its characters; -1: there is none, -2: a state that is not there. The text is UTF-8. */
+static int64_t tokenize_match(struct tokenize_text *x, size_t at, int64_t *chars)
+{
+	const struct tokenize *t = x->t;
+	int64_t best = -1, state = tokenize_kind(x->s, at), count = 0;
+
+	if (x->end) {
+		best = (int64_t)x->end[at] - 1;
+		*chars = best < 0 ? 0 : (int64_t)(x->chars[best] - x->chars[at]);
+		return best;
+	}
+	for (;; count++, x->steps++) {
+		int32_t e = t->next[state * (t->classes + 1) + tokenize_class_at(t, x->s, x->size, at)];
 		if (e & 1)
 			best = (int64_t)at, *chars = count;
-		if (at >= n || e < 2)
+		if (at >= x->size || e < 2)
 			return best;
 		state = e / 2 - 1;
 		if (state >= t->states)
 			return -2;
-		at += k;
+		at += tokenize_length(x->s + at, x->size - at);
 	}
 }
 
-/* Tokens of string x into to, which has room for one each byte. How many; -1: it is not UTF-8, -2: the table is none. */
-static int64_t tokenize_string(const struct tokenize *t, const struct native_string *x, int64_t least, struct tokenize_span *to)
+/* The first match from *at on that is not empty, and its characters; where there is none, *at is the end. NULL, or why not. Where matches that come
+ * to nothing have taken as many steps as working all out would, that is done. */
+static const char *tokenize_next(struct tokenize_text *x, size_t *at, size_t *end, int64_t *chars)
 {
-	const unsigned char *s = (const unsigned char *)x->s;
-	int64_t count = 0;
+	const char *why = NULL;
 
-	for (size_t at = 0, k; at < x->n; at += k)
-		if (!(k = tokenize_length(s + at, x->n - at)))
-			return -1;
-	for (size_t at = 0; at < x->n;) {
-		int64_t chars = 0, end = tokenize_match(t, s, x->n, at, &chars);
-		if (end == -2)
-			return -2;
-		if (end > (int64_t)at && chars >= least) {
-			to[count++] = (struct tokenize_span){at, (size_t)end - at};
-			at = (size_t)end;
-		} else {
-			at += tokenize_length(s + at, x->n - at);
+	for (; *at < x->size; *at += tokenize_length(x->s + *at, x->size - *at)) {
+		if (!x->end && x->steps / (size_t)x->t->states > x->size && (why = tokenize_all(x)))
+			return why;
+		int64_t is = tokenize_match(x, *at, chars);
+		if (is == -2)
+			return "a state that is not there";
+		if (is > (int64_t)*at) {
+			*end = (size_t)is;
+			return NULL;
 		}
 	}
+	*end = *at;
+	return NULL;
+}
+
+static int64_t tokenize_chars(const unsigned char *s, size_t n)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += (s[i] & 0xc0) != 0x80;
 	return count;
 }
 
-static const char *tokenize_read(const struct native *n, struct tokenize *t)
+/* Matches of at least that many characters in the text, which begins at `at` in its string, into to[*count] and on. */
+static const char *tokenize_matches(struct tokenize_text *x, struct tokenize_span *to, int64_t *count)
 {
-	const struct native_tensor *first = &n->in[1], *next = &n->in[2];
+	const char *why;
+
+	for (size_t at = 0, end; at < x->size;) {
+		int64_t chars = 0;
+		if ((why = tokenize_next(x, &at, &end, &chars)))
+			return why;
+		if (end > at && chars >= x->least) {
+			to[(*count)++] = (struct tokenize_span){at, end - at};
+			at = end;
+		} else if (end > at) {
+			at += tokenize_length(x->s + at, x->size - at);
+		}
+	}
+	return NULL;
+}
+
+/* What is left of a piece, which begins at `from` in its string, between the matches in it. */
+static const char *tokenize_between(struct tokenize_text *x, size_t from, struct tokenize_span *to, int64_t *count)
+{
+	const char *why;
+
+	for (size_t start = 0, at, end; start < x->size; start = end) {
+		int64_t chars;
+		at = start;
+		if ((why = tokenize_next(x, &at, &end, &chars)))
+			return why;
+		if (tokenize_chars(x->s + start, at - start) >= x->least)
+			to[(*count)++] = (struct tokenize_span){from + start, at - start};
+	}
+	return NULL;
+}
+
+/* Tokens of a string into `to`, which has room for one each byte: how many. */
+static const char *tokenize_string(struct tokenize_text *x, const struct native_string *in, struct tokenize_span *to, int64_t *count)
+{
+	const unsigned char *s = (const unsigned char *)in->s;
+	const char *why = NULL;
+
+	*count = 0;
+	for (size_t at = 0, k; at < in->n; at += k)
+		if (!(k = tokenize_length(s + at, in->n - at)))
+			return "an element is not UTF-8";
+	if (in->n)
+		to[(*count)++] = (struct tokenize_span){0, in->n};
+	for (int i = 0; i < x->nautomata && !why; i++) {
+		int64_t pieces = *count;
+		if (pieces)
+			memcpy(x->spare, to, sizeof *to * (size_t)pieces);
+		*count = 0;
+		for (int64_t k = 0; k < pieces && !why; k++) {
+			x->t = &x->automata[i], x->s = s + x->spare[k].at, x->size = x->spare[k].n, x->steps = 0, x->end = NULL;
+			why = x->cut ? tokenize_between(x, x->spare[k].at, to, count) : tokenize_matches(x, to, count);
+		}
+	}
+	return why;
+}
+
+/* Reads the automaton of operands i and i + 1. */
+static const char *tokenize_read(const struct native *n, int i, struct tokenize *t)
+{
+	const struct native_tensor *first = &n->in[i], *next = &n->in[i + 1];
 
 	if (n->in[0].type != NATIVE_STR || first->type != NATIVE_I32 || next->type != NATIVE_I32)
 		return native_no_type();
@@ -123,38 +266,21 @@ static const char *tokenize_read(const struct native *n, struct tokenize *t)
 	return NULL;
 }
 
-NATIVE const char *native_Tokenize(struct native *n)
+/* Writes the result from the tokens of all strings, of which the widest have `most`. */
+static const char *tokenize_write(struct native *n, const struct tokenize_span *to, const int64_t *tokens, int64_t most)
 {
 	const struct native_tensor *x = &n->in[0];
 	const struct native_string *in = x->data;
-	int64_t count = native_count(x), least = native_int(n, "least"), most = 0, dims[NATIVE_RANK_MAX], *tokens;
 	const int mark = native_int(n, "mark") != 0;
-	const char *why, *pad = native_str(n, "pad");
-	struct tokenize_span *span, *to;
+	const char *pad = native_str(n, "pad");
+	int64_t count = native_count(x), dims[NATIVE_RANK_MAX];
 	struct native_string *y;
-	struct tokenize t;
-	size_t bytes = 0;
 
-	if ((why = tokenize_read(n, &t)))
-		return why;
-	if (x->rank + 1 > NATIVE_RANK_MAX)
-		return "the rank is too large";
-	for (int64_t i = 0; i < count; i++)
-		bytes += in[i].n;
-	if (!(tokens = n->scratch(n, sizeof *tokens * (size_t)count)) || bytes > PTRDIFF_MAX / (4 * sizeof *span) ||
-	    !(to = span = n->scratch(n, sizeof *span * bytes)))
-		return native_no_room(n);
-	for (int64_t i = 0; i < count; i++, to += tokens[i - 1]) {
-		if ((tokens[i] = tokenize_string(&t, &in[i], least, to)) < 0)
-			return tokens[i] == -1 ? "an element is not UTF-8" : "a state that is not there";
-		most = tokens[i] > most ? tokens[i] : most;
-	}
 	for (int k = 0; k < x->rank; k++)
 		dims[k] = x->dims[k];
 	most = dims[x->rank] = most ? most + 2 * mark : 0;
 	if (!(y = n->texts(n, 0, x->rank + 1, dims, 0)))
 		return native_no_room(n);
-	to = span;
 	for (int64_t i = 0; i < count && most; i++) {
 		struct native_string *end = y + most;
 		if (mark)
@@ -167,4 +293,55 @@ NATIVE const char *native_Tokenize(struct native *n)
 			*y++ = (struct native_string){pad, strlen(pad)};
 	}
 	return NULL;
+}
+
+/* Reads all automata, and what strings there are. */
+static const char *tokenize_begin(struct native *n, struct tokenize_text *x, size_t *bytes)
+{
+	const struct native_string *in = n->in[0].data;
+	const char *why;
+
+	*x = (struct tokenize_text){
+		.n = n, .cut = native_int(n, "separators") != 0, .nautomata = (n->nin - 1) / 2, .least = native_int(n, "least")};
+	if (x->nautomata < 1 || n->nin != 1 + 2 * x->nautomata || (x->nautomata > 1 && !x->cut))
+		return "the tables do not fit";
+	if (!(x->automata = n->scratch(n, sizeof *x->automata * (size_t)x->nautomata)))
+		return native_no_room(n);
+	for (int i = 0; i < x->nautomata; i++) {
+		if ((why = tokenize_read(n, 1 + 2 * i, &x->automata[i])))
+			return why;
+		x->states = x->automata[i].states > x->states ? x->automata[i].states : x->states;
+	}
+	if (n->in[0].rank + 1 > NATIVE_RANK_MAX)
+		return "the rank is too large";
+	*bytes = 0;
+	for (int64_t i = 0; i < native_count(&n->in[0]); i++) {
+		*bytes += in[i].n;
+		x->longest = in[i].n > x->longest ? in[i].n : x->longest;
+	}
+	return *bytes > PTRDIFF_MAX / (8 * sizeof(struct tokenize_span)) ? "the strings are too long" : NULL;
+}
+
+NATIVE const char *native_Tokenize(struct native *n)
+{
+	const struct native_string *in = n->in[0].data;
+	int64_t count = native_count(&n->in[0]), most = 0, *tokens;
+	struct tokenize_span *span, *to;
+	struct tokenize_text x;
+	const char *why;
+	size_t bytes;
+
+	if ((why = tokenize_begin(n, &x, &bytes)))
+		return why;
+	tokens = n->scratch(n, sizeof *tokens * (size_t)count);
+	span = to = n->scratch(n, sizeof *span * (bytes + x.longest));
+	if (!tokens || !span)
+		return native_no_room(n);
+	x.spare = span + bytes;
+	for (int64_t i = 0; i < count; i++, to += tokens[i - 1]) {
+		if ((why = tokenize_string(&x, &in[i], to, &tokens[i])))
+			return why;
+		most = tokens[i] > most ? tokens[i] : most;
+	}
+	return tokenize_write(n, span, tokens, most);
 }

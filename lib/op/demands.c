@@ -218,6 +218,6 @@ const struct demand demands[OP_COUNT] = {
 	[OP_DynamicQuantizeLSTM] = {"F[?,?,I] F=0[D,G,I] F=0[D,G,H] F=0[D,?] W[?] F=0[?,?,H] F=0[?,?,H] F=0[D,?]",
 				    "direction{forward,reverse,bidirectional} hidden_size1.. layout0..1"},
 	[OP_Coupling] = {"F[?,?]", "classes2..10000"},
-	[OP_Tokenize] = {"S W[?] W[?,?]", "least1.. mark0..1"},
+	[OP_Tokenize] = {"S W[?] W[?,?] W{1,2}...", "least1.. mark0..1 separators0..1"},
 	[OP_Trees] = {"F[?,?] W[?,?] W[?] W[?] F[?] W[?]", "aggregate{SUM,AVERAGE,MIN,MAX} comparison{MIXED,LE,LT} targets1..2147483647"},
 };

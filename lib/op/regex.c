@@ -519,6 +519,7 @@ struct regex *regex_compile(const char *s, size_t n, struct arena *a, const char
 		r->code = arena_copy(a, p.code.a, p.code.n * sizeof *r->code);
 		r->set = arena_copy(a, p.sets.a, p.sets.n * sizeof *r->set);
 		r->ncode = p.code.n;
+		r->nset = p.sets.n;
 	}
 	vec_free(&p.code);
 	vec_free(&p.sets);
@@ -548,6 +549,7 @@ void regex_follow(const struct regex *r, struct ways *w, uint32_t k, int32_t bef
 
 	for (w->stack[depth++] = k; depth;) {
 		k = w->stack[--depth];
+		w->steps++;
 		if (w->seen[k] == w->round)
 			continue;
 		w->seen[k] = w->round;

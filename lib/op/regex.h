@@ -23,6 +23,6 @@ enum {
 	REGEX_LINE,
 	REGEX_OTHER
 }; /* states to begin with: at the start of the text, after a letter, a newline, others */
-/* false: it would have too many states. */
+/* false: it would have too many states, or take too long. */
 bool regex_table(const struct regex *r, struct arena *a, struct regex_table *t);
 #endif

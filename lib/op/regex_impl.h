@@ -27,7 +27,7 @@ struct code {
 struct regex {
 	struct code *code;
 	struct set *set;
-	size_t ncode;
+	size_t ncode, nset;
 };
 
 /* Instructions that may be next: those from which a character goes on, or a match. */
@@ -35,6 +35,7 @@ struct ways {
 	uint32_t *list, n;
 	uint32_t *seen, round; /* seen[k] == round: k was here */
 	uint32_t *stack;
+	uint64_t steps; /* that were taken so far */
 };
 
 bool regex_is_word(int32_t c);

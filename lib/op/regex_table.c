@@ -2,11 +2,12 @@
  * before and after: a state knows the kind of the one before. */
 #include <stdlib.h>
 #include <string.h>
+#include <wctype.h>
 #include "common/utf8.h"
 #include "common/vec.h"
 #include "op/regex_impl.h"
 
-enum { STATES_MAX = 1000, ENTRIES_MAX = 1 << 20, NO_CHARACTER = -2 };
+enum { STATES_MAX = 1000, ENTRIES_MAX = 1 << 20, STEPS_MAX = 1 << 27, NO_CHARACTER = -2 };
 
 struct state {
 	int kind; /* REGEX_FIRST, ... */
@@ -17,7 +18,7 @@ struct builder {
 	const struct regex *r;
 	struct arena *a;
 	struct ways ways;
-	VEC(int32_t) first;
+	VEC(int32_t) first, cased; /* of the classes; characters that have another case */
 	VEC(struct state) states;
 	uint32_t *step;
 	locale_t l;
@@ -36,6 +37,30 @@ static int ascending(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
+static void find_cased(struct builder *b)
+{
+	for (int32_t c = 0; c <= UTF8_LAST; c++)
+		if (b->l ? towlower_l((wint_t)c, b->l) != (wint_t)c || towupper_l((wint_t)c, b->l) != (wint_t)c : regex_is_word(c))
+			vec_push(&b->cased, c);
+}
+
+static void add_set(struct builder *b, const struct set *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		vec_push(&b->first, s->range[i].lo);
+		vec_push(&b->first, s->range[i].hi + 1);
+	}
+	if (!s->fold)
+		return;
+	if (!b->cased.n)
+		find_cased(b);
+	b->ways.steps += b->cased.n * s->n;
+	for (size_t i = 0; i < b->cased.n; i++)
+		for (int32_t c = b->cased.a[i]; c <= b->cased.a[i] + 1; c++)
+			if (c && c <= UTF8_LAST && regex_in_set(s, c, b->l) != regex_in_set(s, c - 1, b->l))
+				vec_push(&b->first, c);
+}
+
 /* Characters of a class are in the same sets, and of one kind. */
 static void find_classes(struct builder *b)
 {
@@ -44,18 +69,8 @@ static void find_classes(struct builder *b)
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		vec_push(&b->first, kinds[i]);
-	for (size_t k = 0; k < b->r->ncode; k++) {
-		if (b->r->code[k].what != STEP)
-			continue;
-		const struct set *s = &b->r->set[b->r->code[k].x];
-		for (size_t i = 0; i < s->n; i++) {
-			vec_push(&b->first, s->range[i].lo);
-			vec_push(&b->first, s->range[i].hi + 1);
-		}
-		for (int32_t c = 1; s->fold && c <= UTF8_LAST; c++)
-			if (regex_in_set(s, c, b->l) != regex_in_set(s, c - 1, b->l))
-				vec_push(&b->first, c);
-	}
+	for (size_t k = 0; k < b->r->nset && b->ways.steps <= STEPS_MAX; k++)
+		add_set(b, &b->r->set[k]);
 	qsort(b->first.a, b->first.n, sizeof *b->first.a, ascending);
 	for (size_t i = 0; i < b->first.n; i++)
 		if (b->first.a[i] <= UTF8_LAST && (!kept || b->first.a[i] != b->first.a[kept - 1]))
@@ -86,6 +101,7 @@ static int32_t entry(struct builder *b, struct state s, int32_t c)
 	for (uint32_t k = 0; k < b->ways.n; k++) {
 		const struct code *at = &b->r->code[b->ways.list[k]];
 		match |= at->what == MATCH;
+		b->ways.steps += at->what == STEP ? b->r->set[at->x].n : 0;
 		if (c >= 0 && at->what == STEP && regex_in_set(&b->r->set[at->x], c, b->l))
 			b->step[n++] = b->ways.list[k] + 1;
 	}
@@ -107,9 +123,9 @@ static bool build(struct builder *b, struct regex_table *t)
 	for (int kind = REGEX_FIRST; kind <= REGEX_OTHER; kind++)
 		state_of(b, kind, &(uint32_t){0}, 1);
 	for (size_t s = 0; s < b->states.n && fits; s++) {
-		for (size_t c = 0; c <= b->first.n; c++)
+		for (size_t c = 0; c <= b->first.n && b->ways.steps <= STEPS_MAX; c++)
 			vec_push(&next, entry(b, b->states.a[s], c < b->first.n ? b->first.a[c] : NO_CHARACTER));
-		fits = b->states.n <= STATES_MAX && next.n <= ENTRIES_MAX;
+		fits = b->states.n <= STATES_MAX && next.n <= ENTRIES_MAX && b->ways.steps <= STEPS_MAX;
 	}
 	*t = (struct regex_table){(int64_t)b->first.n, (int64_t)b->states.n, arena_copy(b->a, b->first.a, b->first.n * sizeof *b->first.a),
 				  arena_copy(b->a, next.a, next.n * sizeof *next.a)};
@@ -130,6 +146,7 @@ bool regex_table(const struct regex *r, struct arena *a, struct regex_table *t)
 	if (b.l)
 		freelocale(b.l);
 	vec_free(&b.first);
+	vec_free(&b.cased);
 	vec_free(&b.states);
 	return fits;
 }

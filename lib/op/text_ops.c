@@ -207,7 +207,8 @@ static const char *shape_tfidf(struct infer *I)
 	int rank = rule_rank(I, 0);
 	struct tfidf g;
 	struct native call = grams_call(I->m, I->n, &I->m->arena);
-	const char *why = tfidf_read(&call, I->in[0].dtype == DT_STR ? "pool_strings" : "pool_int64s", &g);
+	bool words = I->in[0].dtype ? I->in[0].dtype == DT_STR : attr_find(I->n, "pool_strings") != NULL;
+	const char *why = tfidf_read(&call, words ? "pool_strings" : "pool_int64s", &g);
 	dim *d = rule_dims(I, rank < 0 ? 0 : rank);
 
 	if (I->in[0].dtype && I->in[0].dtype != DT_STR && I->in[0].dtype != DT_I32 && I->in[0].dtype != DT_I64)

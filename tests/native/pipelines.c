@@ -1,4 +1,5 @@
 /* Functions of lib/native that models of scikit-learn end in: keys, tokens, forests. */
+#include <unistd.h>
 #include "native/call.h"
 
 /* Tables of one class and four states that lead to `to`. */
@@ -16,11 +17,40 @@ static const char *tokenized(int32_t to, int64_t columns)
 	return why;
 }
 
+/* a*b in as many a: each place is the start of a match that comes to nothing. The time is linear, or the alarm ends the test. */
+static void test_long_text(int64_t size)
+{
+	enum { START = 4, MORE = 2 * (1 + 4), END = 2 * (1 + 5) };
+	char *text = malloc((size_t)size);
+	struct call *c = call_new(1);
+
+	memset(text, 'a', (size_t)size);
+	*(struct native_string *)operand(c, NATIVE_STR, DIMS(1)) = (struct native_string){text, (size_t)size};
+	memcpy(operand(c, NATIVE_I32, DIMS(4)), (int32_t[]){0, 'a', 'b', 'c'}, 4 * sizeof(int32_t));
+	int32_t(*next)[5] = operand(c, NATIVE_I32, DIMS(START + 2, 5));
+	for (int i = 0; i <= START; i++)
+		memcpy(next[i], (int32_t[]){0, MORE, END, 0, 0}, sizeof *next);
+	for (int i = 0; i < 5; i++)
+		next[START + 1][i] = 1;
+	attr(c, "pad")->s = "";
+	attr(c, "least")->i = 1;
+	alarm(60);
+	const char *why = run(c, "Tokenize");
+	alarm(0);
+	ok(!why && !c->out[0].dims[1], "Tokenize: a long text without a match");
+	text[size - 1] = 'b';
+	why = run(c, "Tokenize");
+	ok(!why && c->out[0].dims[1] == 1 && ((struct native_string *)c->out[0].data)->n == (size_t)size, "and all of it as one");
+	call_free(c);
+	free(text);
+}
+
 static void test_tokens(void)
 {
 	ok(!tokenized(1, 2), "Tokenize: an automaton that matches nothing");
 	ok(tokenized(2 * 5, 2) != NULL, "a state that is not there is refused");
 	ok(tokenized(1, 3) != NULL, "tables that do not fit, too");
+	test_long_text(1000000);
 }
 
 /* 40 rows down a tree of one node, which leads to `to`, for a number of feature `feature`. */

@@ -434,7 +434,8 @@ def texts():
     nodes += [h.make_node("LabelEncoder", ["x"], ["code"], domain="ai.onnx.ml", keys_strings=[str(w) for w in words[1:7]], values_int64s=list(range(6))),
               h.make_node("LabelEncoder", ["code"], ["word"], domain="ai.onnx.ml", keys_int64s=list(range(6)), values_strings=[str(w) for w in words[::-1][1:7]]),
               h.make_node("OneHotEncoder", ["z"], ["hot"], domain="ai.onnx.ml", cats_strings=[str(w) for w in words[[3, 0, 7, 4]]], zeros=1)]
-    tokens = [dict(tokenexp="[a-zA-Z0-9_]+", mark=0), dict(tokenexp="\\b\\w\\w+\\b|[^\\w]", mark=1), dict(tokenexp="(?i)X?(l|\u00c4n)*", mark=0), dict(separators=[""], mark=1)]
+    tokens = [dict(tokenexp="[a-zA-Z0-9_]+", mark=0), dict(tokenexp="\\b\\w\\w+\\b|[^\\w]", mark=1), dict(tokenexp="(?i)X?(l|\u00c4n)*", mark=0), dict(separators=[""], mark=1),
+              dict(separators=["[\\?b-l]+", "\\Bx|\n"], mark=0), dict(tokenexp="x*y|[a-z]", mark=0), dict(separators=["x*a", "x{7}"], mark=1)]
     nodes += [h.make_node("Tokenizer", ["x"], [f"t{i}"], domain="com.microsoft", pad_value="#", mincharnum=1, **a) for i, a in enumerate(tokens)]
     nodes += [h.make_node("TfIdfVectorizer", ["x"], ["grams"], mode="TFIDF", min_gram_length=1, max_gram_length=2, max_skip_count=1, ngram_counts=[0, 4], ngram_indexes=[5, 1, 3, 2, 4, 0],
                           pool_strings=[str(w) for w in words[[1, 2, 3, 7, 1, 2, 3, 3]]], weights=fl(f32(6))),

@@ -1,6 +1,7 @@
 /* Regular expressions in RE2's syntax: what matches, what does not, and what is none. */
 #include "op/regex.h"
 #include <string.h>
+#include <unistd.h>
 #include "tap.h"
 
 static const struct {
@@ -104,6 +105,24 @@ static const char *word(const char **s, char *buffer)
 	return buffer;
 }
 
+/* Expressions whose automata would be large, or take long to make, end soon; the alarm ends the test. */
+static void test_tables(struct arena *a)
+{
+	static const char *const large[] = {"(x{1000}){100}", "((a{0,30}b?){30}c?){30}", "(?i)([a-z]{1,50}){1,300}",
+					    "((((|)|)|)|a?){1000}"};
+	struct regex_table t;
+	const char *why;
+
+	alarm(120);
+	for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+		struct regex *r = regex_compile(large[i], strlen(large[i]), a, &why);
+		ok(r && !regex_table(r, a, &t), "no table: %s", large[i]);
+	}
+	alarm(0);
+	struct regex *r = regex_compile("(?i)\xc3\xa4[b-d]", 11, a, &why);
+	ok(r && regex_table(r, a, &t) && t.states == 6, "a table whose letters are of either case");
+}
+
 int main(void)
 {
 	struct arena a = {0};
@@ -134,6 +153,7 @@ int main(void)
 	ok(r && regex_matches(r, "a\0b", 3, &a) && !regex_matches(r, "a", 1, &a), "bytes of zero");
 	r = regex_compile(".*", 2, &a, &why);
 	ok(r && !regex_matches(r, "a\xff", 2, &a), "what is not UTF-8 matches no character");
+	test_tables(&a);
 	arena_release(&a);
 	return tap_done();
 }

@@ -361,35 +361,54 @@ static bool dynamic_lstm(struct contrib *x)
 
 /* ---- Tokenizer ---- */
 
-/* Separators other than the empty one, which stands for single characters, are not read. */
-static bool tokenizer(struct contrib *x)
+/* Appends the tables of the automaton of an expression to the operands. empty: it may match an empty string. */
+static void automaton(struct contrib *x, val_id *in, int *n, const char *what, const char *s, size_t size, bool empty)
 {
 	struct arena *a = &x->m->arena;
-	const struct attr *by = attr_find(self(x), "separators"), *expression = attr_find(self(x), "tokenexp"),
-			  *pad = attr_find(self(x), "pad_value");
-	bool single = by && by->kind == ATTR_STRS && by->n == 1 && !sym_len(by->u.strs[0]);
-	int64_t least = single ? 1 : attr_int(self(x), "mincharnum", 1);
 	struct regex_table t;
 	const char *why = NULL;
-	struct regex *r;
-	val_id y;
+	struct regex *r = regex_compile(s, size, a, &why);
 
-	if (single)
-		r = regex_compile("(?s:.)", 6, a, &why);
-	else if (by || !expression || expression->kind != ATTR_STR || !pad || pad->kind != ATTR_STR || least < 1)
+	if (!r)
+		import_unsupported(x->c, "%s: %s", what, why);
+	if (!regex_table(r, a, &t))
+		import_unsupported(x->c, "%s has too many states", what);
+	for (int64_t i = 0; i < (REGEX_OTHER + 1) * (t.classes + 1) && !empty; i++)
+		if (t.next[i] & 1)
+			import_unsupported(x->c, "%s: it matches an empty string", what);
+	in[(*n)++] = const_new(x->m, 0, DT_I32, 1, &t.classes, t.first, (size_t)t.classes * sizeof *t.first);
+	in[(*n)++] = const_new(x->m, 0, DT_I32, 2, (int64_t[]){t.states, t.classes + 1}, t.next,
+			       (size_t)(t.states * (t.classes + 1)) * sizeof *t.next);
+}
+
+/* One empty separator, and the expression ".", stand for all single characters. */
+static bool tokenizer(struct contrib *x)
+{
+	const struct attr *by = attr_find(self(x), "separators"), *expression = attr_find(self(x), "tokenexp"),
+			  *pad = attr_find(self(x), "pad_value");
+	bool cut = by && by->kind == ATTR_STRS && by->n, single = cut ? by->n == 1 && !sym_len(by->u.strs[0]) : false;
+	int64_t least = attr_int(self(x), "mincharnum", 1);
+	val_id *in = ARENA_ARRAY(&x->m->arena, val_id, 3 + (cut ? 2 * by->n : 0)), y;
+	int n = 1;
+
+	single |= !cut && expression && expression->kind == ATTR_STR && expression->n == 1 && *expression->u.s == '.';
+	if (least < 1 || (by && !cut) || (!by && (!expression || expression->kind != ATTR_STR || !pad || pad->kind != ATTR_STR)))
 		return false;
-	else if (!(r = regex_compile(expression->u.s, expression->n, a, &why)))
-		import_unsupported(x->c, "tokenexp: %s", why);
 	if (pad && pad->kind == ATTR_STR && memchr(pad->u.s, 0, pad->n))
 		import_unsupported(x->c, "attribute 'pad_value' has a NUL within, which is not supported");
-	if (!regex_table(r, a, &t))
-		import_unsupported(x->c, "tokenexp has too many states");
-	y = tri(x, OP_Tokenize, operand(x, 0), const_new(x->m, 0, DT_I32, 1, &t.classes, t.first, (size_t)t.classes * sizeof *t.first),
-		const_new(x->m, 0, DT_I32, 2, (int64_t[]){t.states, t.classes + 1}, t.next,
-			  (size_t)(t.states * (t.classes + 1)) * sizeof *t.next));
+	in[0] = operand(x, 0);
+	if (single)
+		automaton(x, in, &n, "tokenexp", "(?s:.)", 6, true);
+	else if (!cut)
+		automaton(x, in, &n, "tokenexp", expression->u.s, expression->n, true);
+	for (uint32_t i = 0; cut && !single && i < by->n; i++)
+		automaton(x, in, &n, arena_printf(&x->m->arena, "separator %u", i), sym_str(by->u.strs[i]), sym_len(by->u.strs[i]), false);
+	y = make(x, OP_Tokenize, n, in);
 	attr_set_str(x->m, made(x, y), "pad", attr_str(self(x), "pad_value", ""));
 	with_int(x, y, "mark", attr_int(self(x), "mark", 0) != 0);
-	return done(x, with_int(x, y, "least", least));
+	if (cut && !single)
+		with_int(x, y, "separators", 1);
+	return done(x, with_int(x, y, "least", single ? 1 : least));
 }
 
 const struct contrib_row contrib_others[] = {
