@@ -122,6 +122,24 @@ static const char *concat_of_concat(struct rewrite *rw, node_id n)
 	return any ? NULL : NO_MATCH;
 }
 
+/* One operand has elements along the axis, or none has: the result is that one, or any. */
+static const char *concat_of_one(struct rewrite *rw, node_id n)
+{
+	struct module *m = rw_module(rw);
+	int axis = axis_of(rw, n);
+	val_id one = rw_in(rw, n, 0);
+	int64_t count, some = 0;
+
+	for (uint32_t i = 0; i < node(m, n)->nin; i++) {
+		dim d = extent(rw, rw_in(rw, n, i), axis);
+		if (d && poly_is_const(m->dims, d, &count) && !count)
+			continue;
+		one = rw_in(rw, n, i);
+		some++;
+	}
+	return some > 1 ? NO_MATCH : rw_bypass(rw, n, one);
+}
+
 /* The parts of a Split that are what a Concat has put together. */
 static const char *split_of_concat(struct rewrite *rw, node_id n)
 {
@@ -262,6 +280,7 @@ static const char *expanded_operand(struct rewrite *rw, node_id n)
 const struct rule rules_move[] = {
 	{"concat-of-split", OP_Concat, concat_of_split, "Concat of all parts of a Split is what was split", MEASURE_WORK},
 	{"concat-of-concat", OP_Concat, concat_of_concat, "Concat of Concats becomes one", MEASURE_WORK},
+	{"concat-of-one", OP_Concat, concat_of_one, "Concat of which one operand has elements is that one", MEASURE_WORK},
 	{"slice-twice", OP_Slice, slice_twice, "Slices along different axes become one", MEASURE_WORK},
 	{"split-of-concat", OP_Split, split_of_concat, "Split into what was put together goes", MEASURE_WORK},
 	{"pad-into", OP_Conv, pad_into_window, "zeros around the operand become padding", MEASURE_WORK},

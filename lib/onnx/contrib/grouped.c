@@ -87,18 +87,20 @@ static val_id normed(struct contrib *x, val_id v, uint32_t weight, const char *o
 	return with_float(x, v, "epsilon", attr_float(self(x), own, (float)eps));
 }
 
-/* The cache with the new rows in their places. */
+/* The cache with the new rows in their places. It is lengthened by rows of zeros first where it is too short. */
 static val_id cached(struct contrib *x, const struct grouped *g, uint32_t past, val_id fresh)
 {
-	val_id v = operand(x, past), have, more, none = contrib_ints(x, 6, (int64_t[6]){0}), pads;
+	val_id v = operand(x, past), have, more, size[4];
 
 	if (!v)
 		return fresh;
 	have = contrib_size(x, v, 2);
 	more = bin(x, OP_Sub, bin(x, OP_Max, have, g->total), have);
-	pads = contrib_joined(x, 3, (val_id[]){none, more, contrib_ints(x, 1, (int64_t[]){0})}, 0);
-	v = tri(x, OP_TensorScatter, bin(x, OP_Pad, v, pads), fresh, g->first);
-	return with_int(x, v, "axis", 2);
+	for (int i = 0; i < 4; i++)
+		size[i] = i == 2 ? more : contrib_size(x, v, i);
+	more = bin(x, OP_Expand, contrib_scalar(x, contrib_type(x, v)->dtype, 0), contrib_joined(x, 4, size, 0));
+	v = contrib_joined(x, 2, (val_id[]){v, more}, 2);
+	return with_int(x, tri(x, OP_TensorScatter, v, fresh, g->first), "axis", 2);
 }
 
 /* What a sink takes of each head's weights: as if there was one more key, of that score and of value 0. */
