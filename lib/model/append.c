@@ -3,6 +3,7 @@
 #include "model/model_impl.h"
 #include "model/state.h"
 #include "graph/layout.h"
+#include "op/native.h"
 #include "op/op.h"
 
 int axis_first(struct module *m, const struct type *t)
@@ -47,6 +48,21 @@ int append_axis(struct module *m, node_id group, val_id *past, val_id *next)
 	return *past ? node_joins(n, val(m, *past)->type.rank) : -1;
 }
 
+val_id append_written(struct module *m, val_id grown, int axis, val_id out)
+{
+	node_id group = val(m, out)->kind == VAL_NODE ? val(m, out)->def : 0;
+	node_id id = group && node(m, group)->op == OP_Fused ? group_alone(m, group) : 0;
+	const struct model of = {.m = m};
+	const struct call c = {.node = group, .alone = id};
+
+	if (out == grown || !id || node_puts_rows(node(m, id), val(m, grown)->type.rank) != axis || call_operand(&of, &c, 0) != grown)
+		return out == grown ? out : 0;
+	for (uint32_t i = 1; i < node(m, id)->nin; i++)
+		if (call_operand(&of, &c, i) == grown)
+			return 0;
+	return out;
+}
+
 /* The operands that are appended are row-major. */
 static bool parts_plain(struct module *m, const struct node *f, val_id past)
 {
@@ -66,8 +82,9 @@ uint32_t append_state(const struct model *M, node_id group)
 	for (uint32_t i = 0; i < M->states.n && axis >= 0; i++) {
 		const struct state *s = &M->states.a[i];
 		const struct type *t = &val(m, past)->type, *u = &val(m, next)->type;
-		if (s->open && g->in.a[s->in] == past && g->out.a[s->out] == next && t->layout == u->layout && axis_outermost(m, t, axis) &&
-		    parts_plain(m, node(m, group), past))
+		val_id out = g->out.a[s->out];
+		if (s->open && g->in.a[s->in] == past && append_written(m, next, axis, out) && t->layout == u->layout &&
+		    t->layout == val(m, out)->type.layout && axis_outermost(m, t, axis) && parts_plain(m, node(m, group), past))
 			return i + 1;
 	}
 	return 0;

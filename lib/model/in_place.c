@@ -166,6 +166,20 @@ static bool lend(struct model *M, const struct section *s, val_id in, uint32_t o
 	return c->lent == state + 1;
 }
 
+/* A state that has grown is changed in place by the step that puts rows into it, unless a later one reads it as it was. */
+static void lend_grown(struct model *M, uint32_t state)
+{
+	const struct state *s = &M->states.a[state];
+	const struct graph *g = graph(M->m, M->m->main);
+	val_id in = g->in.a[s->in], out = g->out.a[s->out], past, next;
+
+	for (uint32_t c = M->sections.a[0].first; c < M->sections.a[0].end; c++)
+		if (M->calls.a[c].kernel == KERNEL_APPEND && M->calls.a[c].state == state &&
+		    append_axis(M->m, M->calls.a[c].node, &past, &next) >= 0 && next != out && !why_apart(M, M->sections.a, in, s->out) &&
+		    !why_apart(M, M->sections.a, next, s->out))
+			lend(M, M->sections.a, next, s->out, state);
+}
+
 void states_lend(struct model *M)
 {
 	const struct graph *g = graph(M->m, M->m->main);
@@ -173,6 +187,8 @@ void states_lend(struct model *M)
 	for (size_t i = 0; i < M->states.n; i++) {
 		struct state *s = &M->states.a[i];
 		val_id in = g->in.a[s->in];
+		if (s->axis)
+			lend_grown(M, (uint32_t)i);
 		if (s->open && !s->axis && M->root[g->out.a[s->out]] != in && !(s->why = state_apart(M, s)) &&
 		    !lend(M, M->sections.a, in, s->out, (uint32_t)i))
 			s->why = "no step that makes the output reads it";

@@ -36,6 +36,16 @@ static bool view_keeps_first(struct module *m, const struct node *f, const struc
 	       val(m, f->out[0])->type.layout == val(m, x->out[0])->type.layout;
 }
 
+/* Rows are put into a cache whose axis of rows comes first in memory: the result lies as it does. */
+static bool cache_keeps_first(struct module *m, const struct node *f, const struct node *x)
+{
+	val_id in = x->nin ? x->in[0] : 0;
+	int axis = in ? node_puts_rows(x, val(m, in)->type.rank) : -1;
+
+	return axis >= 0 && f->nout == 1 && axis_first(m, &val(m, in)->type) == axis + 1 &&
+	       val(m, in)->type.layout == val(m, x->out[0])->type.layout && val(m, in)->type.layout == val(m, f->out[0])->type.layout;
+}
+
 static bool results_plain(struct module *m, const struct node *n)
 {
 	for (uint32_t k = 0; k < n->nout; k++)
@@ -54,11 +64,13 @@ static bool laid_right(struct module *m, const struct node *f, const struct node
 			return false;
 	if (op_is(x->op, OP_VIEW) && view_keeps_first(m, f, x))
 		return true;
-	if (!results_plain(m, f) || !results_plain(m, x))
+	bool cache = cache_keeps_first(m, f, x);
+	if (!cache && (!results_plain(m, f) || !results_plain(m, x)))
 		return false;
 	for (uint32_t i = 0; i < x->nin; i++) {
 		int first = x->in[i] ? axis_first(m, &val(m, x->in[i])->type) : 0;
-		if (first && (first < 0 || !native_takes_first(x, i)))
+		if (first &&
+		    (first < 0 || !native_takes_first(x, i) || (i == 0 && !cache && node_puts_rows(x, val(m, x->in[0])->type.rank) >= 0)))
 			return false;
 	}
 	return true;

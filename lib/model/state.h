@@ -35,6 +35,8 @@ bool state_at_risk(const struct model *M, const struct state *s);
 
 /* The group is one node that joins its operands, the first of them once: along which axis, that operand and its result. -1: it is none. */
 int append_axis(struct module *m, node_id group, val_id *past, val_id *next);
+/* out, if it is the value that has grown along the axis, or that one with rows put into it (TensorScatter); else 0. */
+val_id append_written(struct module *m, val_id grown, int axis, val_id out);
 /* 1 + the axis that comes first in memory, the others in order behind it; 0: row-major; -1: another layout. */
 int axis_first(struct module *m, const struct type *t);
 /* Do parts of the value behind each other along the axis lie behind each other in memory? */

@@ -3,6 +3,7 @@
 
 struct cache {
 	int64_t prefixes, per, rows, most, bytes; /* prefixes: rows of the axes before `axis`; per: of them in one of the batch */
+	int64_t before, step;                     /* in the cache: from one prefix to the next, from one row to the next, in rows */
 	bool circular;
 };
 
@@ -24,6 +25,10 @@ static const char *cache_read(struct native *n, struct cache *c)
 	c->rows = u->dims[axis];
 	c->most = x->dims[axis];
 	c->bytes = native_count_of(x->rank - axis - 1, x->dims + axis + 1) * (int64_t)native_size(x->type);
+	if (x->first && x->first != axis + 1)
+		return "the cache lies in an order that it does not take";
+	c->before = x->first ? 1 : c->most;
+	c->step = x->first ? c->prefixes : 1;
 	for (int64_t b = 0; w && b < w->dims[0]; b++) {
 		int64_t at = ((const int64_t *)w->data)[b];
 		if (c->circular ? at < 0 : at < 0 || at > c->most - c->rows)
@@ -53,7 +58,7 @@ NATIVE const char *native_TensorScatter(struct native *n)
 	for (int64_t p = 0; p < c.prefixes; p++) {
 		int64_t at = native_has(n, 2) ? ((const int64_t *)n->in[2].data)[p / c.per] % (c.most + !c.circular) : 0;
 		for (int64_t r = 0; r < c.rows; r++, at = at + 1 == c.most ? 0 : at + 1) {
-			char *to = y + (size_t)((p * c.most + at) * c.bytes);
+			char *to = y + (size_t)((p * c.before + at * c.step) * c.bytes);
 			if (told && (why = n->change(n, to, (size_t)c.bytes)))
 				return why;
 			memcpy(to, (const char *)u->data + (size_t)((p * c.rows + r) * c.bytes), (size_t)c.bytes);

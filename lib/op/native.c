@@ -28,11 +28,14 @@ bool native_in_place(const struct node *n)
 
 bool native_of_nothing(const struct node *n) { return op_is(n->op, OP_RECURRENT); }
 
-/* Keys and values, as caches keep them; shapes are the same in any order. */
+/* Keys and values, as caches keep them, and caches that change; shapes are the same in any order. */
 bool native_takes_first(const struct node *n, uint32_t i)
 {
-	return n->op == OP_Shape || n->op == OP_Size || (n->op == OP_Attention && (i == 1 || i == 2));
+	return n->op == OP_Shape || n->op == OP_Size || (n->op == OP_Attention && (i == 1 || i == 2)) ||
+	       (n->op == OP_TensorScatter && i == 0);
 }
+
+int node_puts_rows(const struct node *n, int rank) { return n->op == OP_TensorScatter ? native_axis(attr_i(n, "axis"), rank) : -1; }
 
 static void given_attr(struct module *m, const struct attr *a, struct native_attr *x, struct arena *arena)
 {

@@ -10,6 +10,8 @@ const struct native_row *node_native(const struct node *n);
 /* What its operands must be (rules.h has the words); NULL: anything. */
 const char *native_demand(const struct node *n);
 bool native_in_place(const struct node *n);
+/* Along which axis n puts rows into its operand 0, of that rank, and lays the result out as that is; -1: it does nothing of the kind. */
+int node_puts_rows(const struct node *n, int rank);
 /* Does the function read no constant where no step or no sequence is to be computed? */
 bool native_of_nothing(const struct node *n);
 /* Does the function take operand i with one axis before the others? */

@@ -1,6 +1,7 @@
 """Decoders in onnxruntime-genai's layout, of five families: what the evaluator computes of a prompt, a token, several sentences and a chunk
 behind a past, against ONNX Runtime; then examples/llm's program, greedy, prompt in chunks, with a session saved and loaded on the way,
-against ONNX Runtime token by token."""
+against ONNX Runtime token by token; then
+a library of open sizes, whose caches grow."""
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import onnxruntime as ort
 llm = os.path.join(os.environ["top"], "examples/llm")
 sys.path.insert(0, llm)
 from decoder import FAMILIES, Decoder  # noqa: E402
+from library import Library  # noqa: E402
 
 rng = np.random.default_rng(3)
 results = 0
@@ -102,27 +104,46 @@ bad = ["-n 0", "-n -1", "-n x", "-t nan", "-t -1", "-t 1x", "-p 2", "-p ''", "-k
 why = " ".join(o for o in bad if (p := run(f"./generate {o} 1")).returncode != 64 or p.stdout or p.stderr.count("\n") != 1)
 ok("numbers of options that make no sense are refused", why)
 
-# Four sentences side by side, each as long as it is: the mask says so.
-starts, steps = rng.integers(0, 4, 4), 8
-ids = rng.integers(0, 256, (4, steps + 4))
-feed = {"input_ids": np.zeros((steps, 4, 1), np.int64), "attention_mask": np.zeros((steps, 4, 32), np.int64)}
-for t in range(steps):
-    for b in range(4):
-        feed["input_ids"][t, b] = ids[b, t]
-        feed["attention_mask"][t, b, : max(t + 1 - starts[b], 1)] = 1  # it begins again until its start
-np.savez("steps.npz", **feed)
+# Sizes left open: prompt, tokens and chunks by one graph, with caches that grow, or that the first run makes as long as they will ever be.
 keep = " ".join(f"--alias past_key_values.{i}.{k}=present.{i}.{k}" for i in range(2) for k in ("key", "value"))
-p = run(f"hone build -q m.onnx -o four {keep} --set batch_size=4,sequence_length=1,past_sequence_length=32,total_sequence_length=32 && "
-        f"run-dev -q four.so --steps {steps} -i steps.npz -o four.npz")
-why = p.stderr[-300:] if p.returncode else ""
-if not why:
-    got = np.load("four.npz")["logits"]
-    session = ort.InferenceSession("m.onnx", providers=["CPUExecutionProvider"])
-    for b in range(4):
-        n = steps - starts[b]
-        cache = {i.name: np.zeros((1, 2, 0, 16), np.float32) for i in session.get_inputs() if i.name.startswith("past")}
-        want = session.run(["logits"], {"input_ids": ids[b : b + 1, starts[b] : steps], "attention_mask": np.ones((1, n), np.int64), **cache})[0][0]
-        d = np.abs(got[starts[b] :, b, 0] - want).max()
-        why = why or ("" if d <= 1e-4 * np.abs(want).max() else f"sentence {b}: {d:.2g} apart")
-ok("four sentences of lengths of their own: the numbers of each alone", why)
+p = run(f"hone build m.onnx -o grows {keep}")
+ok("open sizes: all caches grow in place", "" if "4 of open sizes (4 grow in place)" in p.stderr and not p.returncode else p.stderr[-300:])
+
+
+def grown(batch, runs, room):
+    """What differs from ONNX Runtime in runs of so many rows; sentence b begins b rows late, as far as there are any."""
+    library, cache = Library("grows"), {n: np.zeros((batch, 2, 0, 16), np.float32) for n in names}
+    seen = 0
+    for number, rows in enumerate(runs):
+        seen += rows
+        ids, mask = rng.integers(0, 256, (batch, rows)), np.zeros((batch, max(seen, room)), np.int64)
+        for b in range(batch):
+            mask[b, : max(seen - b, rows)] = 1
+        want = session.run(None, {"input_ids": ids, "attention_mask": mask[:, :seen], **cache})
+        cache = dict(zip(names, want[1:]))
+        if number == 2:  # as if it were another process
+            library.save("grown")
+            library = Library("grows")
+            library.load("grown")
+        try:  # rows of no place in the cache: the run fails, and the next one goes on from before it
+            library.run(input_ids=ids, attention_mask=np.zeros((batch, max(seen, room, rows + 1)), np.int64))
+            return f"run {number}: lengths of no sentence are taken"
+        except RuntimeError:
+            pass
+        given = cache_before if number == 3 and not room else {}
+        d = np.abs(library.run(input_ids=ids, attention_mask=mask, **given)["logits"] - want[0]).max()
+        if d > 1e-4 * np.abs(want[0]).max():
+            return f"run {number}: {d:.2g} apart"
+        for n in names:
+            got = library.state(n.replace("past_key_values", "present"))
+            if got.shape[2] != max(seen, room) or any(np.abs(got[b, :, : seen - b] - cache[n][b, :, : seen - b]).max() > 1e-5 for b in range(min(batch, seen))):
+                return f"run {number}: {n} differs"
+        cache_before = cache
+    return ""
+
+
+session = ort.InferenceSession("m.onnx", providers=["CPUExecutionProvider"])
+names = [i.name for i in session.get_inputs() if i.name.startswith("past")]
+for what, batch, runs, room in (("grow", 1, (5, 1, 1, 7, 1, 30, 1), 0), ("have room", 1, (5, 1, 1, 7, 1, 30, 1), 64), ("of four sentences grow", 4, (1,) * 8, 0)):
+    ok(f"caches that {what}: the numbers of ONNX Runtime", grown(batch, runs, room))
 print(f"1..{results}")
