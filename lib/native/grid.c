@@ -182,8 +182,8 @@ static void grid_fast(const struct grid *g, const struct native *n, int64_t imag
 		int64_t count = ysize - i < GRID_BLOCK ? ysize - i : GRID_BLOCK;
 		bool finite = true;
 		memset(b->place + count * g->axes, 0, GRID_LANES * (size_t)g->axes * sizeof *b->place);
-		native_load(at->type, at->data, (image * ysize + i) * g->axes, count * g->axes, b->place);
-		(b->square ? grid_square_points : grid_block_points)(g, b, count);
+		grid_load(at->type, at->data, (image * ysize + i) * g->axes, count * g->axes, b->place);
+		(g->axes == 2 && (g->taps == 1 || b->square) ? grid_pair_points : grid_block_points)(g, b, count);
 		for (int64_t c = 0; c < x->dims[1]; c++)
 			finite &= grid_block_mix(b, from + c * xsize, y + c * ysize + i, count);
 		if (!finite)

@@ -29,6 +29,8 @@ enum { GRID_LANES = 4 };
 typedef double grid_vd __attribute__((vector_size(8 * GRID_LANES)));
 typedef int64_t grid_vl __attribute__((vector_size(8 * GRID_LANES)));
 typedef int64_t grid_stored __attribute__((vector_size(8 * GRID_LANES), aligned(8)));
+typedef double grid_placed __attribute__((vector_size(8 * GRID_LANES), aligned(8)));
+typedef int32_t grid_bits __attribute__((vector_size(4 * GRID_LANES), aligned(4), may_alias));
 typedef double grid_2d __attribute__((vector_size(16)));
 typedef float grid_vf __attribute__((vector_size(4 * GRID_LANES), aligned(4)));
 
@@ -87,37 +89,64 @@ GRID_INLINE void grid_cubic_weights(const grid_vd *part, grid_vd *w)
 	w[3] = ((a * (y + 1) - 5 * a) * (y + 1) + 8 * a) * (y + 1) - 4 * a;
 }
 
-/* Pixels, as numbers of double, and weights along axis a, of points at *place. */
-static void grid_block_axis(const struct grid *g, int a, const grid_vd *place, grid_vd *pixel, grid_vd *weight)
+/* native_load, of f32 in vectors. */
+static void grid_load(int type, const void *p, int64_t i, int64_t n, double *v)
 {
-	double half = g->corners ? 0 : 0.5, n = (double)g->dims[a], least = -half, most = n - 1 + half;
-	grid_vd at = *place, x = g->corners ? (at + 1) * 0.5 * (n - 1) : ((at + 1) * n - 1) * 0.5, first, part;
+	int64_t k = 0;
 
-	if (g->taps == 1)
+	if (type == NATIVE_F32)
+		for (; k + GRID_LANES <= n; k += GRID_LANES)
+			*(grid_placed *)(v + k) = __builtin_convertvector(*(const grid_vf *)((const float *)p + i + k), grid_vd);
+	native_load(type, p, i + k, n - k, v + k);
+}
+
+/* An axis of n pixels: place p in [-1, 1] is index (p + 1) * scale - half, and the image lies from -half to n - 1 + half. */
+struct grid_axis {
+	double n, scale, half, step;
+};
+
+GRID_INLINE struct grid_axis grid_axis_of(const struct grid *g, int a)
+{
+	double n = (double)g->dims[a];
+
+	return (struct grid_axis){n, (g->corners ? n - 1 : n) * 0.5, g->corners ? 0 : 0.5, (double)g->step[a]};
+}
+
+/* Pixels, as numbers of double, and weights along an axis, of points at *place. Taps and padding are those of the operator: where they
+ * are constants, this is code without branches. */
+GRID_INLINE void grid_block_axis(const struct grid_axis *axis, int taps, enum grid_padding padding, const grid_vd *place, grid_vd *pixel,
+				 grid_vd *weight)
+{
+	double n = axis->n, least = -axis->half, most = n - 1 + axis->half;
+	grid_vd x = (*place + 1) * axis->scale - axis->half, first, part;
+
+	if (taps == 1)
 		x = GRID_RINT(x);
-	if (g->padding == GRID_BORDER) {
+	if (padding == GRID_BORDER) {
 		grid_vl in = (x >= least) & (x <= most);
 		grid_vd inside = x;
 		grid_between(&inside, 0, n - 1);
 		x = GRID_IF(in, x, inside);
 	}
-	if (g->padding == GRID_REFLECTION)
+	if (padding == GRID_REFLECTION)
 		grid_reflected(&x, least, most);
-	grid_floor(&x, &first);
+	first = x;
 	weight[0] = grid_all(1);
+	if (taps > 1)
+		grid_floor(&x, &first);
 	part = x - first;
-	if (g->taps == 2) {
+	if (taps == 2) {
 		weight[0] = 1 - part;
 		weight[1] = part;
-	} else if (g->taps == GRID_TAPS) {
+	} else if (taps == GRID_TAPS) {
 		grid_cubic_weights(&part, weight);
 		first -= 1;
 	}
-	for (int i = 0; i < g->taps; i++) {
+	for (int i = 0; i < taps; i++) {
 		pixel[i] = first + (double)i;
-		if (g->padding == GRID_ZEROS)
+		if (padding == GRID_ZEROS)
 			weight[i] = (grid_vd)((grid_vl)weight[i] & (pixel[i] >= 0) & (pixel[i] < n));
-		if (g->padding == GRID_REFLECTION)
+		if (padding == GRID_REFLECTION)
 			grid_reflected(&pixel[i], least, most);
 		grid_between(&pixel[i], 0, n - 1);
 	}
@@ -134,10 +163,11 @@ static void grid_block_points(const struct grid *g, struct grid_block *b, int64_
 		for (int a = g->axes - 1; a >= 0; a--, held *= g->taps) {
 			for (int i = 0; i < GRID_LANES; i++)
 				at[i] = b->place[(v + i) * g->axes + g->axes - 1 - a];
-			grid_block_axis(g, a, &at, pixel, w);
+			struct grid_axis axis = grid_axis_of(g, a);
+			grid_block_axis(&axis, g->taps, g->padding, &at, pixel, w);
 			for (int i = g->taps - 1; i >= 0; i--) /* the first tap last: it takes the place of what it is made of */
 				for (int j = 0; j < held; j++) {
-					off[i * held + j] = off[j] + pixel[i] * (double)g->step[a];
+					off[i * held + j] = off[j] + pixel[i] * axis.step;
 					weight[i * held + j] = weight[j] * w[i];
 				}
 		}
@@ -148,33 +178,75 @@ static void grid_block_points(const struct grid *g, struct grid_block *b, int64_
 	}
 }
 
-/* The same of an image of two axes, linear, with two columns and more. */
-static void grid_square_points(const struct grid *g, struct grid_block *b, int64_t count)
+/* The places of points v and after along both axes of an image. */
+GRID_INLINE void grid_pair(const struct grid_block *b, int64_t v, grid_vd *x, grid_vd *y)
 {
+	const grid_placed *at = (const grid_placed *)(b->place + 2 * v);
+
+	*x = __builtin_shufflevector(at[0], at[1], 0, 2, 4, 6);
+	*y = __builtin_shufflevector(at[0], at[1], 1, 3, 5, 7);
+}
+
+/* Two axes, the nearest pixel. */
+GRID_INLINE void grid_pair_nearest(const struct grid *g, enum grid_padding padding, struct grid_block *b, int64_t count)
+{
+	const struct grid_axis rows = grid_axis_of(g, 0), columns = grid_axis_of(g, 1);
+
 	for (int64_t v = 0; v < count; v += GRID_LANES) {
-		grid_vd x, y, column[GRID_TAPS], row[GRID_TAPS], wx[GRID_TAPS], wy[GRID_TAPS];
-		for (int i = 0; i < GRID_LANES; i++) {
-			x[i] = b->place[2 * (v + i)];
-			y[i] = b->place[2 * (v + i) + 1];
-		}
-		grid_block_axis(g, 1, &x, column, wx);
-		grid_block_axis(g, 0, &y, row, wy);
-		grid_vd first = GRID_IF(column[0] < column[1], column[0], column[1]), last = grid_all((double)g->dims[1] - 2);
+		grid_vd x, y, column, row, wx, wy;
+		grid_pair(b, v, &x, &y);
+		grid_block_axis(&columns, 1, padding, &x, &column, &wx);
+		grid_block_axis(&rows, 1, padding, &y, &row, &wy);
+		*(grid_stored *)&b->off[0][v] = GRID_WHOLE(column + row * rows.step);
+		*(grid_vf *)&b->weight[0][v] = __builtin_convertvector((grid_vd)((grid_vl)wx & (grid_vl)wy), grid_vf);
+	}
+}
+
+/* Two axes, linear, two columns and more. */
+GRID_INLINE void grid_pair_linear(const struct grid *g, enum grid_padding padding, struct grid_block *b, int64_t count)
+{
+	const struct grid_axis rows = grid_axis_of(g, 0), columns = grid_axis_of(g, 1);
+
+	for (int64_t v = 0; v < count; v += GRID_LANES) {
+		grid_vd x, y, column[2], row[2], wx[2], wy[2];
+		grid_pair(b, v, &x, &y);
+		grid_block_axis(&columns, 2, padding, &x, column, wx);
+		grid_block_axis(&rows, 2, padding, &y, row, wy);
+		grid_vd first = column[0], last = grid_all(columns.n - 2);
+		if (padding == GRID_REFLECTION)
+			first = GRID_IF(column[0] < column[1], column[0], column[1]);
 		first = GRID_IF(first < last, first, last);
 		grid_vl a = column[0] == first, c = column[1] == first;
 		grid_vd left = (grid_vd)((grid_vl)wx[0] & a) + (grid_vd)((grid_vl)wx[1] & c),
 			right = (grid_vd)((grid_vl)wx[0] & ~a) + (grid_vd)((grid_vl)wx[1] & ~c);
-		*(grid_stored *)&b->off[0][v] = GRID_WHOLE(first + row[0] * (double)g->step[0]);
-		*(grid_stored *)&b->off[1][v] = GRID_WHOLE(first + row[1] * (double)g->step[0]);
-		grid_vf w[4] = {__builtin_convertvector(wy[0] * left, grid_vf), __builtin_convertvector(wy[0] * right, grid_vf),
-				__builtin_convertvector(wy[1] * left, grid_vf), __builtin_convertvector(wy[1] * right, grid_vf)};
-		for (int i = 0; i < GRID_LANES; i++) {
-			float *to = b->square[v + i];
-			to[0] = w[0][i];
-			to[1] = w[1][i];
-			to[2] = w[2][i];
-			to[3] = w[3][i];
-		}
+		*(grid_stored *)&b->off[0][v] = GRID_WHOLE(first + row[0] * rows.step);
+		*(grid_stored *)&b->off[1][v] = GRID_WHOLE(first + row[1] * rows.step);
+		grid_vf w0 = __builtin_convertvector(wy[0] * left, grid_vf), w1 = __builtin_convertvector(wy[0] * right, grid_vf);
+		grid_vf w2 = __builtin_convertvector(wy[1] * left, grid_vf), w3 = __builtin_convertvector(wy[1] * right, grid_vf);
+		grid_vf p = __builtin_shufflevector(w0, w1, 0, 4, 1, 5), q = __builtin_shufflevector(w2, w3, 0, 4, 1, 5);
+		grid_vf r = __builtin_shufflevector(w0, w1, 2, 6, 3, 7), s = __builtin_shufflevector(w2, w3, 2, 6, 3, 7);
+		*(grid_vf *)b->square[v] = __builtin_shufflevector(p, q, 0, 1, 4, 5);
+		*(grid_vf *)b->square[v + 1] = __builtin_shufflevector(p, q, 2, 3, 6, 7);
+		*(grid_vf *)b->square[v + 2] = __builtin_shufflevector(r, s, 0, 1, 4, 5);
+		*(grid_vf *)b->square[v + 3] = __builtin_shufflevector(r, s, 2, 3, 6, 7);
+	}
+}
+
+GRID_INLINE void grid_pair_of(const struct grid *g, enum grid_padding padding, struct grid_block *b, int64_t count)
+{
+	if (b->square)
+		grid_pair_linear(g, padding, b, count);
+	else
+		grid_pair_nearest(g, padding, b, count);
+}
+
+/* grid_block_points for images of two axes: those of b->square, or of one tap. */
+static void grid_pair_points(const struct grid *g, struct grid_block *b, int64_t count)
+{
+	switch (g->padding) {
+	case GRID_ZEROS: grid_pair_of(g, GRID_ZEROS, b, count); break;
+	case GRID_BORDER: grid_pair_of(g, GRID_BORDER, b, count); break;
+	case GRID_REFLECTION: grid_pair_of(g, GRID_REFLECTION, b, count); break;
 	}
 }
 
@@ -205,6 +277,20 @@ static void grid_square_mix(const struct grid_block *b, const float *x, float *y
 		y[i] = (x[o[i]] * w[i][0] + x[u[i]] * w[i][2]) + (x[o[i] + 1] * w[i][1] + x[u[i] + 1] * w[i][3]);
 }
 
+/* A pixel as it is, or 0 where the weight is 0. */
+static void grid_nearest_mix(const int64_t *o, const float *w, const float *x, float *y, int64_t count)
+{
+	int64_t i = 0;
+
+	for (int64_t k = 0; k < count; k++)
+		memcpy(y + k, x + o[k], sizeof *y);
+	for (; i + GRID_LANES <= count; i += GRID_LANES)
+		*(grid_bits *)(y + i) &= *(const grid_vf *)(w + i) != 0;
+	for (; i < count; i++)
+		if (!w[i])
+			y[i] = 0;
+}
+
 /* Is each of n numbers finite? */
 static bool grid_finite(const float *y, int64_t n)
 {
@@ -232,8 +318,7 @@ static bool grid_block_mix(const struct grid_block *b, const float *x, float *y,
 		return grid_finite(y, count);
 	}
 	if (b->taps == 1) {
-		for (int64_t i = 0; i < count; i++)
-			((uint32_t *)y)[i] = ((const uint32_t *)x)[o[0][i]] & -(uint32_t)(w[0][i] != 0);
+		grid_nearest_mix(o[0], w[0], x, y, count);
 		return true;
 	}
 	for (int64_t i = 0; i < count && b->taps == 2; i++)
