@@ -100,7 +100,7 @@ static stage_id plain_result(struct loop_prog *p, stage_id anchor)
 	if (!found || (found != anchor && lstage(p, found)->comb != COMB_NONE))
 		return 0;
 	const struct loop_buf *b = lbuf(p, lstage(p, found)->out);
-	if (b->layout.n || b->dtype != DT_F32 || b->rank != lstage(p, anchor)->nspatial)
+	if (b->layout.n || (b->dtype != DT_F32 && !is_dot(p, anchor)) || b->rank != lstage(p, anchor)->nspatial)
 		return 0;
 	ex_id read[READS_MAX];
 	for (int n = found == anchor ? 0 : stage_all_reads(p, found, read), i = 0; i < n; i++)
@@ -152,12 +152,13 @@ static int dim_of(struct loop_prog *p, stage_id s, ex_id read, int o)
 	return dim;
 }
 
-/* Cycles to transpose a buffer: loads, shuffles and stores; if it does not fit in the second-level cache, also writing and reading it. */
-static double transpose_cycles(struct schedule *r, double others, double o, double w)
+/* Cycles to transpose a buffer: loads, shuffles and stores, or elements one by one where no instruction shuffles their type; if it does not
+ * fit in the second-level cache, also writing and reading it. */
+static double transpose_cycles(struct schedule *r, enum dtype t, double others, double o, double w)
 {
-	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = 4 * others * o * w;
+	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = (double)dtype_size(t) * others * o * w;
 	double beyond = bytes > (double)sched_machine(r->p).l2 ? 2 * bytes / sched_machine(r->p).l3_a_cycle : 0;
-	return squares * lanes * (log2(lanes) + fitted.transpose_shuffles) + beyond;
+	return squares * lanes * (t == DT_F32 ? log2(lanes) + fitted.transpose_shuffles : lanes) + beyond;
 }
 
 static double transpose_buffer(struct schedule *r, const struct loop_buf *b, int o)
@@ -166,7 +167,7 @@ static double transpose_buffer(struct schedule *r, const struct loop_buf *b, int
 	int w = b->rank - 1;
 	for (int d = 0; d < w; d++)
 		others *= d == o ? 1 : (double)b->shape[d];
-	return transpose_cycles(r, others, (double)b->shape[o], (double)b->shape[w]);
+	return transpose_cycles(r, b->dtype, others, (double)b->shape[o], (double)b->shape[w]);
 }
 
 /* Operands of the result that have its shape and layout: they are transposed as it is. */

@@ -136,6 +136,16 @@ void sched_copy_along(struct schedule *r, ex_id read, poly_var k)
 		}
 }
 
+/* Is b a constant, or an operand that the rows of a tile share and that can be packed in groups along k? */
+static bool in_panels(struct loop_prog *p, const struct tile *q, ex_id b, poly_var k)
+{
+	int dims = 0;
+
+	for (int d = 0; d < lex(p, b)->n; d++)
+		dims += poly_uses(p->P, lex(p, b)->index[d], k);
+	return lbuf(p, lex(p, b)->buf)->scope == SCOPE_CONST || (dims == 1 && q->row_axis >= 0 && !tile_moves(p, q, b, q->row_axis));
+}
+
 /* The row of the instruction that takes the anchor's factors in whole groups, if they lie side by side; 0: there is none. */
 static int dot_of(struct schedule *r, const struct tile *q, struct factors *f)
 {
@@ -145,7 +155,7 @@ static int dot_of(struct schedule *r, const struct tile *q, struct factors *f)
 	if (s->naxes == s->nspatial || !find_factors(p, q, f))
 		return 0;
 	int row = row_for(p, f->a, f->b, f->each);
-	bool panels = lbuf(p, lex(p, f->b)->buf)->scope == SCOPE_CONST || (q->row_axis >= 0 && !tile_moves(p, q, f->b, q->row_axis));
+	bool panels = in_panels(p, q, f->b, s->axis[s->nspatial].var);
 	bool fits = row && panels && instr_row(row)->extent[0] == r->lanes && s->axis[s->nspatial].extent % instr_row(row)->extent[1] == 0;
 
 	return fits ? row : 0;
