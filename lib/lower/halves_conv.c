@@ -199,7 +199,7 @@ void halves_conv(struct lower *L)
 
 	if (!cut(L, &q))
 		BUG("a convolution that is not for halves");
-	struct padded x = conv_input(L, &q.w, DT_F16, q.per);
+	struct padded x = conv_input(L, &q.w, DT_F16, q.per, q.groups);
 	stage_id taps = weights_by_blocks(L, &q);
 	int64_t shape[] = {q.blocks, L->out_shape[0][0], q.groups, q.outer, q.room, q.out};
 	stage_id part = low_stage(L, "block", DT_F16, 6, shape, "s n g q p o");

@@ -51,8 +51,8 @@ struct lower_row {
 	bool (*fits)(struct lower *L, const char *algo);
 	const char *(*best)(struct lower *L);
 };
-extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[], lower_transposed[], lower_pool[], lower_reduce[],
-	lower_norm[], lower_move[], lower_index[], lower_scan[], lower_quant[];
+extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[], lower_conv_integer[], lower_transposed[], lower_pool[],
+	lower_reduce[], lower_norm[], lower_move[], lower_index[], lower_scan[], lower_quant[];
 
 /* The stages of a row that has a map or a function. */
 const char *lower_map(struct lower *L, const struct lower_row *r);

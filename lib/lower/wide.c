@@ -28,13 +28,15 @@ bool wide_pays(struct lower *L, double products, int64_t line)
 }
 
 /* A vector of elements is widened by two operations, for as many rows at a time as there are registers. */
-buf_id wide_weights(struct lower *L, double products)
+bool wide_weights_pay(struct lower *L, double products)
 {
 	struct target t = target_filled(L->p->target ? L->p->target : target_host());
 	double times = products / ((double)low_count(L, 1) * t.vector_regs), widening = 2 * times / (t.vector_bytes / sizeof(float));
 
-	return widening > 2 / t.memory_a_cycle ? wide_buf(L, 1) : 0;
+	return widening > 2 / t.memory_a_cycle;
 }
+
+buf_id wide_weights(struct lower *L, double products) { return wide_weights_pay(L, products) ? wide_buf(L, 1) : 0; }
 
 buf_id wide_buf(struct lower *L, uint32_t i)
 {

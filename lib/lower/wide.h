@@ -20,4 +20,5 @@ buf_id wide_buf(struct lower *L, uint32_t i);
 /* The same of the second operand, whose elements come in vectors; 0: they are read as they are, for that takes less time than twice the
  * bytes. */
 buf_id wide_weights(struct lower *L, double products);
+bool wide_weights_pay(struct lower *L, double products);
 #endif

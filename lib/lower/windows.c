@@ -19,6 +19,15 @@ const char *low_window(struct lower *L, const int64_t *kernel, const char *const
 	return NULL;
 }
 
+bool low_window_known(struct lower *L, struct window *w)
+{
+	if (window_read(L->m, L->n, low_rank(L, 0) - 2, L->shape[1] + 2, w) || w->n < 1)
+		return false;
+	for (int i = 0; i < w->n; i++)
+		window_extent(w, i, L->shape[0][2 + i]);
+	return true;
+}
+
 buf_id low_turned(struct lower *L, int n, bool *copy)
 {
 	static const char *const axes[] = {NULL, "n w c", "n h w c", "n d h w c"};
