@@ -4,6 +4,7 @@
   hifigan          HiFi-GAN V1 (vocoder): transposed and dilated convolutions of one axis, 16 frames
   poolformer_s12   PoolFormer-S12: averages in place of attention, GroupNormalization of one group, GELU
   regnet_x_400mf   RegNetX-400MF: grouped 3x3 convolutions
+  vit_tiny         ViT-Ti/16, 224 px: a convolution of patches, 12 blocks of 192 channels
 
 BatchNorm is folded into the convolutions, whose weights keep the scale of what they are given.  --qdq also makes NAME.qdq.onnx, quantised by ONNX
 Runtime (QDQ, weights per channel).  Then `hone build NAME.onnx` and bench/peers.py time it.
@@ -16,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-OPSET = 13
+OPSET = 17
 
 
 class Graph:
@@ -118,7 +119,39 @@ def regnet_x_400mf():
     return g.model(g.op("Gemm", x, g.weights((1000, c), c), g.const(np.zeros(1000)), transB=1))
 
 
-MODELS = {f.__name__: f for f in (hifigan, poolformer_s12, regnet_x_400mf)}
+def layer_norm(g, x, d):
+    return g.op("LayerNormalization", x, g.const(g.rng.standard_normal(d) * 0.1 + 1), g.const(g.rng.standard_normal(d) * 0.1), axis=-1,
+                epsilon=1e-6)
+
+
+def linear(g, x, i, o, gain=1.0):
+    return g.op("Add", g.op("MatMul", x, g.weights((i, o), i, gain)), g.const(g.rng.standard_normal(o) * 0.1))
+
+
+def attention(g, x, tokens, d, heads):
+    """As torch exports timm's: queries, keys and values by one product."""
+    parts = g.op("Reshape", linear(g, x, d, 3 * d), g.const([1, tokens, 3, heads, d // heads], np.int64))
+    parts = g.op("Transpose", parts, perm=[2, 0, 3, 1, 4])
+    q, k, v = (g.op("Gather", parts, g.const(i, np.int64), axis=0) for i in range(3))
+    q = g.op("Mul", q, g.const((d // heads) ** -0.5))
+    a = g.op("Softmax", g.op("MatMul", q, g.op("Transpose", k, perm=[0, 1, 3, 2])), axis=-1)
+    y = g.op("Transpose", g.op("MatMul", a, v), perm=[0, 2, 1, 3])
+    return linear(g, g.op("Reshape", y, g.const([1, tokens, d], np.int64)), d, d, 0.3)
+
+
+def vit_tiny(d=192, heads=3, blocks=12):
+    g = Graph("vit_tiny", [1, 3, 224, 224])
+    x = g.op("Reshape", g.conv("input", 3, d, 16, stride=16, pad=0), g.const([1, d, 196], np.int64))
+    x = g.op("Concat", g.weights((1, 1, d), 1), g.op("Transpose", x, perm=[0, 2, 1]), axis=1)
+    x = g.op("Add", x, g.weights((1, 197, d), 1, 0.5))
+    for _ in range(blocks):
+        x = g.op("Add", x, attention(g, layer_norm(g, x, d), 197, d, heads))
+        x = g.op("Add", x, linear(g, gelu(g, linear(g, layer_norm(g, x, d), d, 4 * d)), 4 * d, d, 0.3))
+    x = g.op("Gather", layer_norm(g, x, d), g.const(0, np.int64), axis=1)
+    return g.model(g.op("Gemm", x, g.weights((1000, d), d), g.const(np.zeros(1000)), transB=1))
+
+
+MODELS = {f.__name__: f for f in (hifigan, poolformer_s12, regnet_x_400mf, vit_tiny)}
 
 
 def quantise(path, out, shape):
