@@ -146,6 +146,9 @@ is "$(rc hone simplify "$model" small.onnx) $(wc -c <err) $(ls small.onnx)" "0 0
 is "$(awk '$1 == "all" { print $2, $3, $4 } /^the same numbers/' out | tr '\n' ' ')" "18 10 -8 the same numbers on 3 random inputs (with --set batch=2) " "simplify: table and check"
 is "$(rc run-cmp --runs 3 --set batch=7 small.onnx "$model") $(grep -c ' equal$' out)" "0 3" "simplify: the numbers, with another size"
 is "$(ls -l small.onnx | cut -c1-10)" "$(touch plain && ls -l plain | cut -c1-10)" "simplify: mode of the output"
+mkdir linked && : >linked/behind.onnx && ln -s behind.onnx linked/link.onnx
+is "$(rc hone simplify -q "$model" linked/link.onnx) $(readlink linked/link.onnx) $(cmp linked/behind.onnx small.onnx && ls linked | tr '\n' ' ')" \
+	"0 behind.onnx behind.onnx link.onnx " "simplify: a link is followed"
 is "$(rc hone simplify -q --opset=17 small.onnx again.onnx) $(ge-stat again.onnx | grep -c '^all  *10')" "0 1" "simplify: its own output"
 is "$(rc hone simplify --check-set batch=3 "$model" three.onnx) $(tail -1 out) $(cmp small.onnx three.onnx && echo same)" \
 	"0 the same numbers on 3 random inputs (with --check-set=batch=3) same" "simplify: sizes for the check only"

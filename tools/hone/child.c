@@ -246,6 +246,10 @@ void child_tell(struct hone *h, const char *tool, const struct facts *f)
 
 void child_failed(struct hone *h, int code, const struct facts *f)
 {
+	if (child_stopped_by) { /* whatever it said of that */
+		progress(h, NULL);
+		die_silent(SIGNALLED + child_stopped_by);
+	}
 	const char *give = facts_get(f, "give");
 	bool any = tell_said(h) || facts_get(f, "error");
 

@@ -193,8 +193,13 @@ void place_check(const char *path)
 		die(EX_IO, "%s: is no regular file, and would be replaced by one", path);
 }
 
+/* A link is followed, so that the file it leads to is replaced and not the link. */
 void place_publish(struct hone *h, const char *file, const char *path)
 {
+	char *real = realpath(path, NULL);
+
+	path = real ? text(h, "%s", real) : path;
+	free(real);
 	if (!rename(file, path))
 		return;
 	char *part = (char *)text(h, "%s.XXXXXX", path);
