@@ -75,6 +75,16 @@ void symbols_mark_module(struct symbols *s, struct module *m)
 	vec_free(&order);
 }
 
+static void rename_all(struct module *m, int n, const poly_var *from, const poly *to)
+{
+	for (size_t v = 1; n && v < m->values.n; v++)
+		rename_in(m, &m->values.a[v].type, n, from, to);
+	for (size_t i = 1; n && i < m->nodes.n; i++)
+		for (uint32_t k = 0; k < m->nodes.a[i].nattr; k++)
+			if (m->nodes.a[i].attr[k].kind == ATTR_TYPE)
+				rename_in(m, m->nodes.a[i].attr[k].u.type, n, from, to);
+}
+
 void symbols_name(struct module *m)
 {
 	struct polys *P = m->dims;
@@ -97,12 +107,47 @@ void symbols_name(struct module *m)
 		vec_push(&from, v);
 		vec_push(&to, poly_of(P, poly_var_new(P, name, lo, hi, poly_var_divisor(P, v))));
 	}
-	for (size_t v = 1; from.n && v < m->values.n; v++)
-		rename_in(m, &m->values.a[v].type, (int)from.n, from.a, to.a);
-	for (size_t n = 1; from.n && n < m->nodes.n; n++)
-		for (uint32_t i = 0; i < m->nodes.a[n].nattr; i++)
-			if (m->nodes.a[n].attr[i].kind == ATTR_TYPE)
-				rename_in(m, m->nodes.a[n].attr[i].u.type, (int)from.n, from.a, to.a);
+	rename_all(m, (int)from.n, from.a, to.a);
+	symbols_free(&all);
+	vec_free(&from);
+	vec_free(&to);
+}
+
+/* A symbol of inputs that no sum names. */
+struct summand {
+	const struct polys *P;
+	const struct symbols *inputs;
+};
+
+static poly_var find_summand(sym name, void *arg)
+{
+	const struct summand *s = arg;
+	poly_var v = poly_var_find(s->P, name);
+
+	return v && s->inputs->used[v] && !strchr(sym_str(name), '+') ? v : 0;
+}
+
+void symbols_sum(struct module *m)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+ ";
+	const struct graph *g = graph(m, m->main);
+	struct symbols all = {0};
+	VEC(poly_var) from = {0};
+	VEC(poly) to = {0};
+	poly e;
+
+	for (size_t i = 0; i < g->in.n; i++)
+		symbols_mark(&all, m, &val(m, g->in.a[i])->type);
+	for (size_t i = 0; i < all.list.n; i++) {
+		sym named = poly_var_name(m->dims, all.list.a[i]);
+		const char *name = named ? sym_str(named) : "";
+		if (!strchr(name, '+') || name[strspn(name, letters)] ||
+		    poly_parse(m->dims, name, find_summand, &(struct summand){m->dims, &all}, &e) || poly_is_const(m->dims, e, NULL))
+			continue;
+		vec_push(&from, all.list.a[i]);
+		vec_push(&to, e);
+	}
+	rename_all(m, (int)from.n, from.a, to.a);
 	symbols_free(&all);
 	vec_free(&from);
 	vec_free(&to);

@@ -7,6 +7,9 @@
  * its own ("_1"), of the same range and divisor. */
 void symbols_name(struct module *m);
 
+/* A symbol whose name is a sum of others that inputs of the main graph have ("past + rows") is that sum in all types. */
+void symbols_sum(struct module *m);
+
 /* Those that types mention. */
 struct symbols {
 	bool *used; /* by poly_var; NULL: none yet */

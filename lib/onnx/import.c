@@ -10,6 +10,7 @@
 #include "common/shown.h"
 #include "graph/check.h"
 #include "graph/stream.h"
+#include "graph/symbols.h"
 #include "onnx/gguf/gguf.h"
 #include "onnx/import.h"
 #include "onnx/names.h"
@@ -613,6 +614,7 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	import_graph(&c, g, c.model->graph, o->overridable_const);
 	scope_leave(&c);
 	name_sizes(&c);
+	symbols_sum(c.m);
 	convert_finish(&c);
 	import_refer(&c);
 	arena_release(&arena);

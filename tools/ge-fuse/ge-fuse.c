@@ -35,6 +35,7 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 	bool *is_fused;
 
 	expand_attentions(m, c);
+	find_cached(m, c);
 	list_graphs(m, &list, &is_fused);
 	for (size_t i = 0; i < list.n; i++)
 		if (!is_fused[list.a[i]]) {

@@ -1,0 +1,194 @@
+/* Attention to caches that grow, in the one form whose caches stay where they are (past.c): Attention with an axis for heads. Files have it with
+ * heads side by side, or as two products and a softmax of keys and values that are joined, and repeated for the queries that share them. */
+#include <string.h>
+#include "fuse.h"
+#include "op/op.h"
+#include "op/rewrite.h"
+
+enum { QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, OPERANDS };
+
+static bool is_fixed(struct rewrite *rw, val_id v, int axis, int64_t *n)
+{
+	const struct type *t = rw_type(rw, v);
+
+	return axis < t->rank && t->dims[axis] && poly_is_const(rw_module(rw)->dims, t->dims[axis], n);
+}
+
+static bool is_input(struct rewrite *rw, val_id v) { return v && val(rw_module(rw), v)->kind == VAL_INPUT; }
+
+/* ---- heads side by side ---- */
+
+static const int64_t exchanged[] = {0, 2, 1, 3};
+
+static val_id transposed(struct rewrite *rw, node_id n, val_id v)
+{
+	v = rw_node(rw, n, OP_Transpose, 1, &v);
+	attr_set_ints(rw_module(rw), rw_node_of(rw, v), "perm", 4, exchanged);
+	return v;
+}
+
+static val_id reshaped(struct rewrite *rw, node_id n, val_id v, int rank, const int64_t *shape)
+{
+	return rw_node(rw, n, OP_Reshape, 2, (val_id[]){v, rw_constant_ints(rw, rank, shape)});
+}
+
+static const char *heads_apart(struct rewrite *rw, node_id n)
+{
+	struct module *m = rw_module(rw);
+	int64_t heads[] = {attr_i(node(m, n), "q_num_heads"), attr_i(node(m, n), "kv_num_heads"), attr_i(node(m, n), "kv_num_heads")};
+	uint32_t nin = node(m, n)->nin, nout = node(m, n)->nout;
+	val_id in[OPERANDS] = {0};
+
+	if (rw_type(rw, rw_in(rw, n, QUERY))->rank != 3 || nin != OPERANDS || nout < 3 || !is_input(rw, rw_in(rw, n, PAST_KEY)) ||
+	    !is_input(rw, rw_in(rw, n, PAST_VALUE)))
+		return NO_MATCH;
+	for (uint32_t i = 0; i < nin; i++)
+		in[i] = i > VALUE ? rw_in(rw, n, i)
+				  : transposed(rw, n, reshaped(rw, n, rw_in(rw, n, i), 4, (int64_t[]){0, 0, heads[i], -1}));
+	val_id y = rw_nodes_out(rw, n, OP_Attention, (int)nin, in, (int)nout);
+	node_id id = rw_node_of(rw, y);
+	rw_copy_attrs(rw, id, n);
+	for (uint32_t k = 1; k < nout; k++)
+		if (node(m, n)->out[k])
+			rw_replace(rw, node(m, n)->out[k], node(m, id)->out[k]);
+	rw_replace(rw, node(m, n)->out[0], reshaped(rw, n, transposed(rw, n, y), 3, (int64_t[]){0, 0, -1}));
+	return NULL;
+}
+
+/* ---- products and a softmax ---- */
+
+/* Queries, keys and values with axes for batch, heads, rows and numbers. */
+struct products {
+	val_id q, k, v, bias;
+	double scale;
+};
+
+/* The value of which v, of rank 4, repeats each head; v itself if it repeats none. */
+static val_id unrepeated(struct rewrite *rw, val_id v)
+{
+	node_id join = rw_def(rw, v, OP_Reshape), wide = join ? rw_def(rw, rw_in(rw, join, 0), OP_Expand) : 0;
+	node_id apart = wide ? rw_def(rw, rw_in(rw, wide, 0), OP_Reshape) : 0;
+	int64_t g, r, one, h;
+
+	apart = wide && !apart ? rw_def(rw, rw_in(rw, wide, 0), OP_Unsqueeze) : apart;
+	if (!apart)
+		return v;
+	val_id x = rw_in(rw, apart, 0), y = rw_in(rw, wide, 0), z = rw_in(rw, join, 0);
+	const struct type *t = rw_type(rw, x), *u = rw_type(rw, z), *s = rw_type(rw, v);
+	if (t->rank != 4 || u->rank != 5 || s->rank != 4 || rw_type(rw, y)->rank != 5 || !is_fixed(rw, x, 1, &g) ||
+	    !is_fixed(rw, y, 2, &one) || !is_fixed(rw, z, 1, &h) || h != g || !is_fixed(rw, z, 2, &r) || one != 1 ||
+	    !is_fixed(rw, v, 1, &h) || h != g * r)
+		return v;
+	for (int i = 0; i < 4; i++)
+		if (i != 1 && (!t->dims[i] || t->dims[i] != s->dims[i] || t->dims[i] != u->dims[i < 2 ? i : i + 1] ||
+			       t->dims[i] != rw_type(rw, y)->dims[i < 2 ? i : i + 1]))
+			return v;
+	return x;
+}
+
+/* Takes the bias and the scale off the scores, which are q times k transposed. */
+static bool read_scores(struct rewrite *rw, val_id s, struct products *p)
+{
+	static const int64_t columns[] = {0, 1, 3, 2};
+	node_id add = rw_def1(rw, s, OP_Add), mul, div, turn;
+	int n;
+
+	p->scale = 1;
+	for (uint32_t i = 0; add && i < 2; i++) {
+		val_id v = rw_in(rw, add, i);
+		if (rw_def1(rw, v, OP_Mul) || rw_def1(rw, v, OP_Div) || rw_def1(rw, v, OP_MatMul)) {
+			p->bias = rw_in(rw, add, 1 - i);
+			s = v;
+			break;
+		}
+	}
+	if ((mul = rw_def1(rw, s, OP_Mul)) && !rw_with_scalar(rw, mul, &s, &p->scale))
+		return false;
+	if ((div = rw_def1(rw, s, OP_Div))) {
+		if (!rw_scalar(rw, rw_in(rw, div, 1), &p->scale) || p->scale == 0)
+			return false;
+		p->scale = 1 / p->scale;
+		s = rw_in(rw, div, 0);
+	}
+	node_id product = rw_def1(rw, s, OP_MatMul);
+	if (!product || !(turn = rw_def(rw, rw_in(rw, product, 1), OP_Transpose)))
+		return false;
+	const int64_t *perm = attr_ints(node(rw_module(rw), turn), "perm", &n);
+	p->q = rw_in(rw, product, 0);
+	p->k = unrepeated(rw, rw_in(rw, turn, 0));
+	return n == 4 && !memcmp(perm, columns, sizeof columns);
+}
+
+/* Is v what a cache becomes: an output that joins an input and new rows? */
+static bool is_cache(struct rewrite *rw, val_id v)
+{
+	node_id join = rw_def(rw, v, OP_Concat);
+	int64_t rows;
+
+	return join && rw_is_output(rw, v) && rw_type(rw, v)->rank == 4 && is_input(rw, rw_in(rw, join, 0)) && !is_fixed(rw, v, 2, &rows);
+}
+
+/* Is the bias, axis by axis from the last, of the size of the scores, or of one? All keys must have one. */
+static bool bias_fits(struct rewrite *rw, const struct products *p)
+{
+	const struct type *t = p->bias ? rw_type(rw, p->bias) : NULL, *q = rw_type(rw, p->q);
+	const dim want[] = {q->dims[0], q->dims[1], q->dims[2], rw_type(rw, p->k)->dims[2]};
+	int64_t one;
+
+	if (!t)
+		return true;
+	if (t->rank < 1 || t->rank > 4 || t->dtype != q->dtype)
+		return false;
+	for (int i = 0; i < t->rank; i++) {
+		dim d = t->dims[i], w = want[4 - t->rank + i];
+		if (!d || (d != w && (i == t->rank - 1 || !is_fixed(rw, p->bias, i, &one) || one != 1)))
+			return false;
+	}
+	return true;
+}
+
+static bool fit_each_other(struct rewrite *rw, const struct products *p)
+{
+	const struct type *q = rw_type(rw, p->q), *k = rw_type(rw, p->k), *v = rw_type(rw, p->v);
+	int64_t h, g, other, size;
+
+	return q->rank == 4 && (q->dtype == DT_F32 || q->dtype == DT_F64) && k->dtype == q->dtype && v->dtype == q->dtype &&
+	       is_fixed(rw, p->q, 1, &h) && is_fixed(rw, p->k, 1, &g) && is_fixed(rw, p->v, 1, &other) && g == other && g && h % g == 0 &&
+	       is_fixed(rw, p->q, 3, &size) && is_fixed(rw, p->k, 3, &other) && size == other && is_fixed(rw, p->v, 3, &other) &&
+	       q->dims[0] && q->dims[2] && q->dims[0] == k->dims[0] && q->dims[0] == v->dims[0] && k->dims[2] == v->dims[2];
+}
+
+static const char *gather(struct rewrite *rw, node_id n)
+{
+	struct module *m = rw_module(rw);
+	node_id soft = rw_def1(rw, rw_in(rw, n, 0), OP_Softmax);
+	struct products p = {0};
+	int64_t axis = soft ? attr_i(node(m, soft), "axis") : 0;
+
+	if (!soft || (axis != -1 && axis != 3) || rw_type(rw, rw_in(rw, n, 0))->rank != 4 || !read_scores(rw, rw_in(rw, soft, 0), &p))
+		return NO_MATCH;
+	p.v = unrepeated(rw, rw_in(rw, n, 1));
+	if (!is_cache(rw, p.k) || !is_cache(rw, p.v))
+		return "keys and values are no caches that grow";
+	if (!fit_each_other(rw, &p) || !bias_fits(rw, &p))
+		return "the sizes of queries, keys, values and what is added are not known to fit";
+	val_id y = rw_node(rw, n, OP_Attention, p.bias ? 4 : 3, (val_id[]){p.q, p.k, p.v, p.bias});
+	attr_set_float(m, rw_node_of(rw, y), "scale", (float)p.scale);
+	rw_replace(rw, node(m, n)->out[0], y);
+	return NULL;
+}
+
+/* These are no rules of ge-simplify: each time there is a softmax, or an Attention with heads side by side, less. */
+static const struct rule rules[] = {
+	{"heads-apart", OP_Attention, heads_apart, "Attention to a past gets an axis for heads", MEASURE_WORK},
+	{"gather-attention", OP_MatMul, gather, "MatMul, Softmax, MatMul of caches that grow become Attention", MEASURE_WORK},
+};
+
+void find_cached(struct module *m, const struct pass_ctx *c)
+{
+	struct rule_run run[] = {{.rule = &rules[0]}, {.rule = &rules[1]}};
+
+	rewrite_module(m, run, 2, c, false);
+	if (run[0].applied || run[1].applied)
+		infer_module(m, NULL);
+}
