@@ -101,13 +101,14 @@ static const char log_text[] =
 	"\treturn vsel(veq(x, vset(0.0f)), vset(-__builtin_inff()), r);\n"
 	"}\n";
 
+/* |x| = n ln(2)/2 + h, |h| <= ln(2)/4: tanh of the sum by p = tanh(h) and s = 2^n, a quotient that is p itself where n is 0. */
 static const char tanh_text[] =
 	"static inline vf vtanh(vf x)\n"
 	"{\n"
-	"\tvf t = vabs(x), z = x * x;\n"
-	"\tvf p = (((-5.70498742e-3f * z + 0.0206390876f) * z - 0.0537397152f) * z + 0.133314422f) * z - 0.333332819f;\n"
-	"\tvf big = 1.0f - 2.0f / (vexp_minus(-2.0f * t) + 1.0f);\n"
-	"\treturn vsel(vlt(t, vset(0.625f)), x + x * z * p, vsign_of(big, x));\n"
+	"\tvf t = vmin2(vset(10.0f), vabs(x)), k = t * 2.88539008f + 12583039.0f, n = k - 12583039.0f;\n"
+	"\tvf h = (t - n * 0x1.62e4p-2f) - n * 7.14303385e-7f, z = h * h, s = (vf)((vi)k << 23);\n"
+	"\tvf p = h * z * ((-0.0527175888f * z + 0.133311465f) * z - 0.333333224f) + h;\n"
+	"\treturn vsign_of((p * (s + 1.0f) + (s - 1.0f)) / (p * (s - 1.0f) + (s + 1.0f)), x);\n"
 	"}\n";
 
 static const char sigmoid_text[] = "static inline vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp_minus(x)); }\n";
@@ -284,7 +285,7 @@ static const struct math_row rows[FN_COUNT] = {
 	ROW(RECIP, "recip", 1, ev_recip, 0.5, "div_%t(1, %a)", "(1.0f / %a)"),
 	ROW(EXP, "exp", 1, ev_exp, 2, "exp%f(%a)", "vexp(%a)", exp_text),
 	ROW(LOG, "log", 1, ev_log, 2, "log%f(%a)", "vlog(%a)", log_text),
-	ROW(TANH, "tanh", 1, ev_tanh, 3, "tanh%f(%a)", "vtanh(%a)", tanh_text, FN_EXP),
+	ROW(TANH, "tanh", 1, ev_tanh, 3, "tanh%f(%a)", "vtanh(%a)", tanh_text),
 	ROW(SIGMOID, "sigmoid", 1, ev_sigmoid, 4, "(1 / (1 + exp%f(-%a)))", "vsigmoid(%a)", sigmoid_text, FN_EXP),
 	ROW(ERF, "erf", 1, ev_erf, 3, "erf%f(%a)", "verf(%a)", erf_text, FN_EXP),
 	ROW(SIN, "sin", 1, ev_sin, 1, "sin%f(%a)", "vsin(%a)", LANE_BY_LANE("vsin", "sinf")),
