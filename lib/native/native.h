@@ -68,6 +68,7 @@ struct native_tensor {
 	const int64_t *dims;
 	void *data; /* not written to, in operands */
 	int first;  /* 1 + the axis that comes first in memory, of operands that the function takes so; 0: row-major */
+	bool fixed; /* a constant: the same bytes in each run of the step */
 };
 
 struct native_attr {

@@ -6,7 +6,7 @@
 #include "native/trees_cuts.h"
 
 enum { TREES_SUM, TREES_AVERAGE, TREES_MIN, TREES_MAX };
-enum { TREES_LANES = 8, TREES_MANY = 32, TREES_LEAST = 64, TREES_BYTES = 1 << 15 };
+enum { TREES_WAYS = 256, TREES_MANY = 32, TREES_LEAST = 64, TREES_BYTES = 1 << 15 };
 
 struct trees {
 	const int32_t *node, *start, *target, *root;
@@ -17,7 +17,8 @@ struct trees {
 	float **column;
 	int64_t *made, block, room; /* the block that a column was made for; rows that it has room for */
 	uint32_t *left;
-	int how, all; /* all: the comparison that all nodes have; -1: they differ */
+	int how, all;   /* all: the comparison that all nodes have; -1: they differ */
+	bool nans, one; /* NaN goes where the comparison holds, at some node; leaf k has vote k and no other */
 };
 
 static const char *trees_operand(struct native *n, int i, int rank, const int32_t **p, int64_t *count)
@@ -52,9 +53,66 @@ static const char *trees_read(struct native *n, struct trees *t)
 	    (why = trees_operand(n, 3, 1, &t->target, &t->votes)) || (why = trees_operand(n, 5, 1, &t->root, &t->roots)))
 		return why;
 	weights = t->weight->dims[0];
-	t->leaves--;
+	t->leaves -= t->leaves > 0;
 	if (n->in[1].dims[1] != t->words || weights != t->votes)
 		return "records or weights do not fit";
+	return NULL;
+}
+
+static const char *const trees_lost = "a tree leads to a node, leaf or vote that is not there";
+
+/* What trees_look has found of tables that do not change. */
+struct trees_found {
+	int64_t made, features; /* 1: it is there; features that the nodes read */
+	bool nans, one;
+};
+
+/* Is c a node after node `after`, or a leaf? */
+static inline bool trees_there(const struct trees *t, int64_t after, int32_t c)
+{
+	return c >= 0 ? c > after && c < t->nodes : ~c < t->leaves;
+}
+
+/* Do the tables lead only to what is there? */
+static bool trees_look(const struct trees *t, struct trees_found *f)
+{
+	bool bad = false;
+
+	*f = (struct trees_found){.made = 1, .one = t->leaves == t->votes};
+	for (int64_t i = 0; i < t->nodes; i++) {
+		const int32_t *r = t->node + t->words * i, feature = r[0] >> 4;
+		f->features = feature >= f->features ? feature + 1 : f->features;
+		f->nans |= r[0] & 1;
+		bad |= feature < 0 || !trees_there(t, i, r[1]) || !trees_there(t, i, r[2]);
+	}
+	for (int64_t i = 0; i < t->leaves; i++) {
+		bad |= t->start[i] < 0 || t->start[i] > t->start[i + 1] || t->start[i + 1] > t->votes;
+		f->one &= t->start[i] == i;
+	}
+	for (int64_t i = 0; i < t->votes; i++)
+		bad |= t->target[i] < 0 || t->target[i] >= t->targets;
+	for (int64_t i = 0; i < t->roots; i++)
+		bad |= !trees_there(t, -1, t->root[i]);
+	return !bad;
+}
+
+/* The tables are looked through once if they are constants. Then nothing that trees lead to is asked for again. */
+static const char *trees_sound(struct native *n, struct trees *t)
+{
+	struct trees_found now = {0}, *f = &now;
+	bool fixed = true;
+
+	for (int i = 1; i <= 5; i++)
+		fixed &= n->in[i].fixed;
+	if (fixed && !(f = n->memo(n, sizeof *f)))
+		return native_no_room(n);
+	if (!f->made && !trees_look(t, f)) {
+		f->made = 0;
+		return trees_lost;
+	}
+	if (f->features > t->features)
+		return native_why(n, "the trees read %lld features of rows that have %lld", (long long)f->features, (long long)t->features);
+	t->nans = f->nans, t->one = f->one;
 	return NULL;
 }
 
@@ -72,8 +130,11 @@ static bool trees_holds(int code, double x, double split)
 	}
 }
 
-/* Does the comparison of record r hold for x, a float, or a double if `wide`? all: TREES_LE or TREES_LT, if all nodes have that; -1. */
-static inline __attribute__((always_inline)) bool trees_yes(const int32_t *r, const void *x, bool wide, int all)
+#define TREES_INLINE static inline __attribute__((always_inline))
+
+/* Does the comparison of record r hold for x, a float, or a double if `wide`? all: TREES_LE or TREES_LT, if all nodes have that; -1. nans: NaN may
+ * go where it holds. */
+TREES_INLINE bool trees_yes(const int32_t *r, const void *x, bool wide, int all, bool nans)
 {
 	double split, v;
 	float narrow, f;
@@ -81,54 +142,64 @@ static inline __attribute__((always_inline)) bool trees_yes(const int32_t *r, co
 	if (wide) {
 		memcpy(&split, r + 3, sizeof split);
 		v = *(const double *)x;
-		return all < 0 ? trees_holds(r[0] & 15, v, split) : (all == TREES_LE ? v <= split : v < split) | ((v != v) & (r[0] & 1));
+		return all < 0 ? trees_holds(r[0] & 15, v, split)
+			       : (all == TREES_LE ? v <= split : v < split) | (nans && ((v != v) & (r[0] & 1)));
 	}
 	memcpy(&narrow, r + 3, sizeof narrow);
 	f = *(const float *)x;
-	return all < 0 ? trees_holds(r[0] & 15, f, narrow) : (all == TREES_LE ? f <= narrow : f < narrow) | ((f != f) & (r[0] & 1));
+	return all < 0 ? trees_holds(r[0] & 15, f, narrow)
+		       : (all == TREES_LE ? f <= narrow : f < narrow) | (nans && ((f != f) & (r[0] & 1)));
 }
 
-/* Takes n lanes, each a way down a tree for a row, to their leaves, one step of all after the other: none waits for the memory of another.
- * at: nodes, then leaves. false: there is no such node or feature. Children are behind their parents, so that this ends. */
-static inline __attribute__((always_inline)) bool trees_down(const struct trees *t, int n, int32_t *at, const char *const *row, bool wide,
-							     int all)
+/* A way of a row down a tree: the node that it is at, and its number. */
+struct trees_way {
+	int32_t node, number;
+};
+
+/* Takes n ways to their leaves, leaf[number]: a level of all of them after the other, so that none waits for the memory of another or for one that
+ * is longer. offset[number]: the first element of its row in x. */
+TREES_INLINE void trees_down(const struct trees *t, int n, struct trees_way *restrict way, const int64_t *restrict offset, const char *x,
+			     int32_t *restrict leaf, bool wide, int all, bool nans)
 {
 	const int64_t words = wide ? 5 : 4, size = wide ? sizeof(double) : sizeof(float);
-	const uint32_t nodes = (uint32_t)t->nodes, features = t->features < INT32_MAX ? (uint32_t)t->features : INT32_MAX;
-	int32_t live, bad = 0;
+	const int32_t *restrict node = t->node;
 
-	do {
-		live = 0;
+	for (int left; n; n = left) {
+		left = 0;
 		for (int j = 0; j < n; j++) {
-			int32_t k = at[j], is = (uint32_t)k < nodes ? k : 0, to;
-			const int32_t *r = t->node + words * is;
-			uint32_t feature = (uint32_t)(r[0] >> 4);
-			bool outside = feature >= features;
-			to = r[2 - trees_yes(r, row[j] + size * (outside ? 0 : feature), wide, all)];
-			to = k < 0 ? k : to;
-			bad |= (k ^ is) & ~(k >> 31);                       /* a node that is not there */
-			bad |= (outside | (to >= 0 && to <= k)) & (k >= 0); /* a feature that is not there, a way back */
-			at[j] = to;
-			live |= ~to;
+			const struct trees_way w = way[j];
+			const int32_t *r = node + words * w.node;
+			int32_t to = r[2 - trees_yes(r, x + size * (offset[w.number] + (r[0] >> 4)), wide, all, nans)];
+			leaf[w.number] = to;
+			way[left] = (struct trees_way){to, w.number};
+			left += to >= 0;
 		}
-	} while (live < 0 && !bad);
-	return !bad;
+	}
 }
 
-/* false: there is no such vote or target. */
-static bool trees_vote(const struct trees *t, int64_t leaf, double *score)
+static void trees_down_as(const struct trees *t, int n, struct trees_way *way, const int64_t *offset, const char *x, int32_t *leaf,
+			  bool wide)
 {
-	int64_t from = t->start[leaf], to = t->start[leaf + 1];
+	if (wide && t->all == TREES_LE)
+		trees_down(t, n, way, offset, x, leaf, true, TREES_LE, true);
+	else if (wide)
+		trees_down(t, n, way, offset, x, leaf, true, -1, true);
+	else if (t->all == TREES_LE && !t->nans)
+		trees_down(t, n, way, offset, x, leaf, false, TREES_LE, false);
+	else if (t->all == TREES_LE)
+		trees_down(t, n, way, offset, x, leaf, false, TREES_LE, true);
+	else if (t->all == TREES_LT)
+		trees_down(t, n, way, offset, x, leaf, false, TREES_LT, true);
+	else
+		trees_down(t, n, way, offset, x, leaf, false, -1, true);
+}
 
-	if (from < 0 || to > t->votes)
-		return false;
-	for (int64_t v = from; v < to; v++) {
+static void trees_vote(const struct trees *t, int64_t leaf, double *score)
+{
+	for (int64_t v = t->start[leaf]; v < t->start[leaf + 1]; v++) {
 		double w = t->weight->type == NATIVE_F32 ? ((const float *)t->weight->data)[v]
 							 : native_get(t->weight->type, t->weight->data, v),
-		       *s;
-		if (t->target[v] < 0 || t->target[v] >= t->targets)
-			return false;
-		s = score + t->target[v];
+		       *s = score + t->target[v];
 		if (t->how == TREES_MIN)
 			*s = w < *s ? w : *s;
 		else if (t->how == TREES_MAX)
@@ -136,62 +207,50 @@ static bool trees_vote(const struct trees *t, int64_t leaf, double *score)
 		else
 			*s += w;
 	}
-	return true;
 }
 
-/* n lanes from their roots to their votes. false: something is not there. */
-static inline __attribute__((always_inline)) bool trees_lanes(const struct trees *t, int n, const int32_t *root, int step,
-							      const char *const *row, double *const *score, bool wide, int all)
+/* The votes of a leaf of each of n rows. */
+static void trees_vote_all(const struct trees *t, int64_t n, const int32_t *leaf, double *score)
 {
-	int32_t at[TREES_LANES];
+	const float *w = t->weight->type == NATIVE_F32 && t->how <= TREES_AVERAGE ? t->weight->data : NULL;
 
-	for (int j = 0; j < n; j++)
-		at[j] = root[j * step];
-	if (t->nodes && t->features &&
-	    !(n == TREES_LANES ? trees_down(t, TREES_LANES, at, row, wide, all) : trees_down(t, n, at, row, wide, all)))
-		return false;
-	for (int j = 0; j < n; j++)
-		if (at[j] >= 0 || ~at[j] >= t->leaves || !trees_vote(t, ~at[j], score[j]))
-			return false;
-	return true;
+	for (int64_t r = 0; r < n; r++, score += t->targets) {
+		int32_t k = ~leaf[r];
+		if (!w)
+			trees_vote(t, k, score);
+		else if (t->one)
+			score[t->target[k]] += w[k];
+		else
+			for (int32_t v = t->start[k]; v < t->start[k + 1]; v++)
+				score[t->target[v]] += w[v];
+	}
 }
 
-/* So many rows from x on, whose scores begin at score: of few rows a row down several trees at a time, else several rows down a tree, whose nodes
- * stay in the cache meanwhile. A row sums the votes of its trees in their order. */
-static inline __attribute__((always_inline)) bool trees_rows(const struct trees *t, const char *x, int64_t rows, double *score, bool wide,
-							     int all)
+/* So many rows from x on, whose scores begin at score, down so many trees: several rows and trees at a time. A row sums the votes of its trees in
+ * their order. */
+static void trees_rows(const struct trees *t, const char *x, int64_t rows, const int32_t *root, int64_t roots, double *score, bool wide)
 {
-	const int64_t bytes = t->features * (int64_t)(wide ? sizeof(double) : sizeof(float));
-	const char *row[TREES_LANES];
-	double *to[TREES_LANES];
-	bool across = rows < TREES_LANES / 2;
-	int64_t outer = across ? rows : t->roots, inner = across ? t->roots : rows;
+	struct trees_way way[TREES_WAYS];
+	int64_t offset[TREES_WAYS];
+	int32_t leaf[TREES_WAYS];
 
-	for (int64_t o = 0; o < outer; o++)
-		for (int64_t i = 0; i < inner; i += TREES_LANES) {
-			int n = inner - i < TREES_LANES ? (int)(inner - i) : TREES_LANES;
-			for (int j = 0; j < n; j++) {
-				int64_t r = across ? o : i + j;
-				row[j] = x + r * bytes;
-				to[j] = score + r * t->targets;
-			}
-			if (!trees_lanes(t, n, t->root + (across ? i : o), across, row, to, wide, all))
-				return false;
+	for (int64_t at = 0, some; at < rows; at += some) {
+		some = rows - at < TREES_WAYS ? rows - at : TREES_WAYS;
+		for (int64_t k = 0, group; k < roots; k += group) {
+			int n = 0, number = 0;
+			group = TREES_WAYS / some < roots - k ? TREES_WAYS / some : roots - k;
+			for (int64_t i = 0; i < group; i++)
+				for (int64_t r = 0; r < some; r++, number++) {
+					leaf[number] = root[k + i];
+					offset[number] = (at + r) * t->features;
+					way[n] = (struct trees_way){root[k + i], number};
+					n += root[k + i] >= 0;
+				}
+			trees_down_as(t, n, way, offset, x, leaf, wide);
+			for (int64_t i = 0; i < group; i++)
+				trees_vote_all(t, some, leaf + i * some, score + at * t->targets);
 		}
-	return true;
-}
-
-static bool trees_of(const struct trees *t, const char *x, int64_t rows, double *score, bool wide)
-{
-	if (wide && t->all == TREES_LE)
-		return trees_rows(t, x, rows, score, true, TREES_LE);
-	if (wide)
-		return trees_rows(t, x, rows, score, true, -1);
-	if (t->all == TREES_LE)
-		return trees_rows(t, x, rows, score, false, TREES_LE);
-	if (t->all == TREES_LT)
-		return trees_rows(t, x, rows, score, false, TREES_LT);
-	return trees_rows(t, x, rows, score, false, -1);
+	}
 }
 
 /* ---- many rows ---- */
@@ -212,8 +271,8 @@ static const float *trees_column(struct native *n, struct trees *t, const float 
 	return to;
 }
 
-/* The votes of rows for the leaves that are left. false: something is not there. */
-static bool trees_vote_left(const struct trees *t, const struct trees_cuts *c, int64_t rows, double *score)
+/* The votes of rows for the leaves that are left. */
+static void trees_vote_left(const struct trees *t, const struct trees_cuts *c, int64_t rows, double *score)
 {
 	const uint32_t *low = t->left, *high = t->left + t->room;
 	const float *weight = t->weight->type == NATIVE_F32 ? t->weight->data : NULL;
@@ -222,39 +281,31 @@ static bool trees_vote_left(const struct trees *t, const struct trees_cuts *c, i
 
 	for (int k = 0; k < c->leaves && weight; k++) { /* one vote of each, all for the same */
 		int64_t v = t->start[c->leaf[k]];
-		if (t->start[c->leaf[k] + 1] - v != 1 || v < 0 || v >= t->votes || (k && t->target[v] != target) || t->how > TREES_AVERAGE)
+		if (t->start[c->leaf[k] + 1] - v != 1 || (k && t->target[v] != target) || t->how > TREES_AVERAGE)
 			weight = NULL;
 		else
 			target = t->target[v], w[k] = weight[v];
 	}
-	if (weight && (target < 0 || target >= t->targets))
-		return false;
 	for (int64_t r = 0; r < rows; r++) {
 		int k = low[r] ? __builtin_ctz(low[r]) : 32 + __builtin_ctz(high[r] | UINT32_C(1) << 31);
 		if (weight)
 			score[r * t->targets + target] += w[k];
-		else if (!trees_vote(t, c->leaf[k], score + r * t->targets))
-			return false;
+		else
+			trees_vote(t, c->leaf[k], score + r * t->targets);
 	}
-	return true;
 }
 
-static const char *const trees_lost = "a tree leads to a node, leaf or feature that is not there";
-
-/* Many rows of f32: small trees by what their nodes strike out, others as trees_of takes them. */
+/* Many rows of f32: small trees by what their nodes strike out, others as trees_rows takes them. */
 static const char *trees_many(struct native *n, struct trees *t, const float *x, int64_t rows, double *score)
 {
 	const int64_t groups = (rows + CUTS_ROWS - 1) / CUTS_ROWS;
 	struct trees_cuts c;
 
 	for (int64_t k = 0; k < t->roots; k++) {
-		struct trees one = *t;
-		int is = trees_cuts_read(&c, t->node, t->nodes, t->leaves, t->features, t->root[k]);
-		one.root += k, one.roots = 1;
-		if (is < 0 || (!is && !trees_of(&one, (const char *)x, rows, score, false)))
-			return trees_lost;
-		if (!is)
+		if (!trees_cuts_read(&c, t->node, t->root[k])) {
+			trees_rows(t, (const char *)x, rows, t->root + k, 1, score, false);
 			continue;
+		}
 		memset(t->left, 0xff, sizeof *t->left * 2 * (size_t)t->room);
 		for (int i = 0; i < c.n; i++) {
 			const float *column = trees_column(n, t, x, rows, c.cut[i].feature);
@@ -264,8 +315,7 @@ static const char *trees_many(struct native *n, struct trees *t, const float *x,
 			if (c.leaves > 32)
 				trees_cuts_strike(&c.cut[i], (const cuts_floats *)column, groups, (cuts_bits *)(t->left + t->room), true);
 		}
-		if (!trees_vote_left(t, &c, rows, score))
-			return trees_lost;
+		trees_vote_left(t, &c, rows, score);
 	}
 	return NULL;
 }
@@ -287,14 +337,16 @@ static bool trees_many_room(struct native *n, struct trees *t, int64_t rows)
 /* So many rows from x on. */
 static const char *trees_block(struct native *n, struct trees *t, bool wide, const char *x, int64_t rows, double *score)
 {
-	const char *why = NULL;
+	const char *why;
 	double start = t->how == TREES_MIN ? INFINITY : t->how == TREES_MAX ? -INFINITY : 0;
 
 	for (int64_t i = 0; i < rows * t->targets; i++)
 		score[i] = start;
 	t->block++;
-	if (t->column ? (why = trees_many(n, t, (const float *)x, rows, score)) != NULL : !trees_of(t, x, rows, score, wide))
-		return why ? why : trees_lost;
+	if (!t->column)
+		trees_rows(t, x, rows, t->root, t->roots, score, wide);
+	else if ((why = trees_many(n, t, (const float *)x, rows, score)))
+		return why;
 	for (int64_t i = 0; i < rows * t->targets; i++) {
 		score[i] /= t->how == TREES_AVERAGE && t->roots ? (double)t->roots : 1;
 		if (t->how >= TREES_MIN && isinf(score[i]) && score[i] == start) /* no tree has voted for it */
@@ -325,7 +377,7 @@ NATIVE const char *native_Trees(struct native *n)
 
 	if (!native_is_float(x->type) || !native_is_float(n->in[4].type))
 		return native_no_type();
-	if ((why = trees_read(n, &t)))
+	if ((why = trees_read(n, &t)) || (why = trees_sound(n, &t)))
 		return why;
 	together = trees_together(&t) < t.rows ? trees_together(&t) : t.rows;
 	if (!(y = n->room(n, 0, x->type, 2, (int64_t[]){t.rows, t.targets})) ||

@@ -22,40 +22,36 @@ struct trees_cuts {
 	int32_t leaf[CUTS_LEAVES]; /* numbers of leaves, those where comparisons hold first */
 };
 
-/* Reads the tree at `child` from records of f32. 1; 0: it has too many leaves; -1: a node, leaf or feature is not there, or a way leads back. */
-static int trees_cuts_read(struct trees_cuts *c, const int32_t *node, int64_t nodes, int64_t leaves, int64_t features, int32_t child)
+/* Reads the tree at `child` from records of f32, which lead only to what is there. false: it has too many leaves. */
+static bool trees_cuts_read(struct trees_cuts *c, const int32_t *node, int32_t child)
 {
 	struct {
-		int32_t child, parent;
+		int32_t child;
 		int cut; /* the one whose first way ends before; -1: none does */
 	} stack[CUTS_LEAVES + 2];
 	int depth = 0;
 
 	*c = (struct trees_cuts){0};
-	stack[depth].child = child, stack[depth].parent = -1, stack[depth++].cut = -1;
+	stack[depth].child = child, stack[depth++].cut = -1;
 	while (depth) {
-		int32_t at = stack[--depth].child, parent = stack[depth].parent;
+		int32_t at = stack[--depth].child;
 		struct trees_cut *before = stack[depth].cut >= 0 ? &c->cut[stack[depth].cut] : NULL;
 		if (c->leaves == CUTS_LEAVES || (at >= 0 && c->n == CUTS_LEAVES - 1))
-			return 0;
+			return false;
 		if (before)
 			before->keep = ~(before->keep ^ ((UINT64_C(1) << c->leaves) - 1));
-		if (at < 0 ? ~at >= leaves : at >= nodes || at <= parent)
-			return -1;
 		if (at < 0) {
 			c->leaf[c->leaves++] = ~at;
 			continue;
 		}
 		const int32_t *r = node + 4 * (int64_t)at;
-		if (r[0] < 0 || (r[0] >> 4) >= features)
-			return -1;
 		c->cut[c->n] = (struct trees_cut){.feature = r[0] >> 4, .code = r[0] & 15, .keep = (UINT64_C(1) << c->leaves) - 1};
 		memcpy(&c->cut[c->n].split, r + 3, sizeof c->cut->split);
-		stack[depth].child = r[2], stack[depth].parent = at, stack[depth++].cut = c->n;
-		stack[depth].child = r[1], stack[depth].parent = at, stack[depth++].cut = -1;
+		stack[depth].child = r[2], stack[depth++].cut = c->n;
+		stack[depth].child = r[1], stack[depth++].cut = -1;
 		c->n++;
 	}
-	return 1;
+	return true;
 }
 
 #define CUTS_STRIKE(holds) \

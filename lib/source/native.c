@@ -247,7 +247,7 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 	}
 	if (is_text_const(m, v)) {
 		put_type(e, f, v);
-		fprintf(f, ", (void *)native_texts%" PRIu32 "}, ", v);
+		fprintf(f, ", (void *)native_texts%" PRIu32 ", .fixed = true}, ", v);
 		return;
 	}
 	if (varies && !result) {
@@ -266,7 +266,7 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 	if (val(m, v)->kind == VAL_CONST && c->kernel != KERNEL_NATIVE && !weights_for_otherwise(m, v))
 		fprintf(f, "NULL");
 	else if (val(m, v)->kind == VAL_CONST)
-		fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, v));
+		fprintf(f, "W(%" PRId64 "), .fixed = true", weights_value(&e->weights, e->M, v));
 	else
 		put_place(e, f, c, v);
 	if (axis_first(m, &val(m, v)->type))
