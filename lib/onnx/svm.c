@@ -16,9 +16,10 @@ static val_id kernel_products(struct contrib *x, const char *name, int64_t n, co
 	if (c < 1 || c * n != ml_count(x, name))
 		import_die(x->c, "attribute '%s' has %d numbers for %lld vectors", name, ml_count(x, name), (long long)n);
 	v = ml_table(x, name, 2, (int64_t[]){n, c});
-	if (!strcmp(kernel, "RBF")) { /* of differences: squares less products would lose digits */
-		y = bin(x, OP_Sub, bin(x, OP_Unsqueeze, ml_rows(x, c), ml_axis(x, 1)), v);
-		y = bin(x, OP_ReduceSumSquare, y, ml_axis(x, -1));
+	if (!strcmp(kernel, "RBF")) { /* of differences: squares less products would lose digits; vectors side by side */
+		v = un(x, OP_Transpose, v);
+		y = bin(x, OP_Sub, bin(x, OP_Unsqueeze, ml_rows(x, c), ml_axis(x, -1)), v);
+		y = bin(x, OP_ReduceSumSquare, y, ml_axis(x, 1));
 		attr_set_int(x->m, made(x, y), "keepdims", 0);
 		return un(x, OP_Exp, bin(x, OP_Mul, y, contrib_number(x, -gamma)));
 	}
@@ -34,6 +35,16 @@ static val_id kernel_products(struct contrib *x, const char *name, int64_t n, co
 	return bin(x, OP_Pow, y, contrib_number(x, degree));
 }
 
+/* Sums of kernel products [N, n] with coefficients [m, n], plus rho. Coefficients of both signs cancel: a ReduceSum sums in blocks, a Gemm does not. */
+static val_id weighed(struct contrib *x, val_id y, val_id coefficients, val_id rho)
+{
+	val_id s = bin(x, OP_Mul, bin(x, OP_Unsqueeze, y, ml_axis(x, 1)), coefficients);
+
+	s = bin(x, OP_ReduceSum, s, ml_axis(x, -1));
+	attr_set_int(x->m, made(x, s), "keepdims", 0);
+	return bin(x, OP_Add, s, rho);
+}
+
 bool ml_svm_regressor(struct contrib *x)
 {
 	int64_t n = attr_int(self(x), "n_supports", 0), one = 1;
@@ -45,7 +56,7 @@ bool ml_svm_regressor(struct contrib *x)
 		import_die(x->c, "attribute 'rho' has %d numbers, not 1", nrho);
 	if (n > 0) {
 		y = kernel_products(x, "support_vectors", n, attr_str(self(x), "kernel_type", "LINEAR"));
-		y = make(x, OP_Gemm, 3, (val_id[]){y, ml_table(x, "coefficients", 2, (int64_t[]){n, 1}), contrib_number(x, rho[0])});
+		y = weighed(x, y, ml_table(x, "coefficients", 2, (int64_t[]){1, n}), contrib_number(x, rho[0]));
 	} else {
 		y = bin(x, OP_Add, kernel_products(x, "coefficients", one, "LINEAR"), contrib_number(x, rho[0]));
 	}
@@ -80,10 +91,10 @@ static struct pairs read_pairs(struct contrib *x, int64_t classes)
 	return p;
 }
 
-/* Coefficients [vectors, pairs]: for i and j, of the vectors of i those in row j - 1 of the attribute, of the vectors of j those in row i. */
+/* Coefficients [pairs, vectors]: for i and j, of the vectors of i those in row j - 1 of the attribute, of the vectors of j those in row i. */
 static val_id pair_coefficients(struct contrib *x, const struct pairs *p)
 {
-	struct tensor *t = tensor_new(&x->m->arena, DT_F32, 2, (int64_t[]){p->vectors, p->n});
+	struct tensor *t = tensor_new(&x->m->arena, DT_F32, 2, (int64_t[]){p->n, p->vectors});
 	const float *given = attr_find(self(x), "coefficients")->u.floats;
 	float *to = (float *)t->data;
 	int64_t e = 0, first = 0, second;
@@ -92,9 +103,9 @@ static val_id pair_coefficients(struct contrib *x, const struct pairs *p)
 		second = first + p->count[i];
 		for (int64_t j = i + 1; j < p->classes; second += p->count[j++], e++) {
 			for (int64_t v = first; v < first + p->count[i]; v++)
-				to[v * p->n + e] = given[(j - 1) * p->vectors + v];
+				to[e * p->vectors + v] = given[(j - 1) * p->vectors + v];
 			for (int64_t v = second; v < second + p->count[j]; v++)
-				to[v * p->n + e] = given[i * p->vectors + v];
+				to[e * p->vectors + v] = given[i * p->vectors + v];
 		}
 	}
 	return const_tensor(x->m, 0, t);
@@ -135,7 +146,7 @@ static bool svm_pairs(struct contrib *x, int64_t classes)
 	const char *transform = ml_transform(x);
 	val_id s = kernel_products(x, "support_vectors", p.vectors, attr_str(self(x), "kernel_type", "LINEAR")), best;
 
-	s = make(x, OP_Gemm, 3, (val_id[]){s, pair_coefficients(x, &p), ml_table(x, "rho", 1, &p.n)});
+	s = weighed(x, s, pair_coefficients(x, &p), ml_table(x, "rho", 1, &p.n));
 	best = ml_best(x, votes(x, &p, s));
 	if (ml_count(x, "prob_a"))
 		s = ml_transformed(x, probabilities(x, &p, s), transform);
