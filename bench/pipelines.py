@@ -174,7 +174,7 @@ def other_pipelines():
         "calibrated LinearSVC": lambda: Matrix(calibration.CalibratedClassifierCV(svm.LinearSVC(), cv=3), "three"),
         "KNN": lambda: Matrix(neighbors.KNeighborsClassifier(5), "three"),
         "KNN for numbers": lambda: Matrix(neighbors.KNeighborsRegressor(5, weights="distance"), "number"),
-        "Gaussian process": lambda: Matrix(gaussian_process.GaussianProcessRegressor(gaussian_process.kernels.RBF(2.0), alpha=0.1), "number"),
+        "Gaussian process": lambda: Matrix(gaussian_process.GaussianProcessRegressor(gaussian_process.kernels.RBF(2.0), alpha=0.1), "number", tol=SUMS),
         "MLP": lambda: Matrix(chain(StandardScaler(), neural_network.MLPClassifier((64, 32), max_iter=30, random_state=1)), "three"),
         "MLP for numbers": lambda: Matrix(neural_network.MLPRegressor(hidden_layer_sizes=(64,), max_iter=30, random_state=1), "number"),
         "GaussianNB": lambda: Matrix(naive_bayes.GaussianNB(), "three"),
