@@ -72,10 +72,24 @@ void textfile_close(FILE *f)
 
 bool textfile_line(FILE *f, const char *path, char **line, size_t *size)
 {
+	size_t n = 0;
+	int c;
+
 	errno = 0;
-	if (getline(line, size, f) >= 0)
-		return true;
-	if (!feof(f) || ferror(f))
+	while ((c = getc_unlocked(f)) != EOF) {
+		if (n + 2 > *size) {
+			*size = 2 * *size + 128;
+			*line = xrealloc(*line, *size);
+		}
+		(*line)[n++] = (char)c;
+		if (n > TEXTFILE_LINE_MAX)
+			die(EX_BADDATA, "%s: a line of more than %d bytes", path, TEXTFILE_LINE_MAX);
+		if (c == '\n')
+			break;
+	}
+	if (ferror(f))
 		die_errno(EX_IO, "%s", path);
-	return false;
+	if (n)
+		(*line)[n] = 0;
+	return n > 0;
 }

@@ -9,7 +9,8 @@
 FILE *textfile_open(char **text, size_t *n);
 void textfile_close(FILE *f);
 
+enum { TEXTFILE_LINE_MAX = 16 << 20 };
 /* The next line of f, with its line feed, in *line, which the caller frees; false: there is none. A line that cannot be read (74; path is
- * for the message) is no end of the file. */
+ * for the message) is no end of the file; one that does not end (65) is no line. */
 bool textfile_line(FILE *f, const char *path, char **line, size_t *size);
 #endif

@@ -132,17 +132,42 @@ const char *rates_path(void)
 	return (env = getenv("HOME")) && *env ? sym_str(intern_printf("%s/.local/share/hone/rates", env)) : NULL;
 }
 
+enum { FILE_MOST = 16 << 20 }; /* a line a machine */
+
+/* NULL: there is none, and no rates are known. */
+static FILE *open_rates(const char *path)
+{
+	struct stat st;
+
+	if (!path || stat(path, &st))
+		return NULL;
+	if (S_ISFIFO(st.st_mode) || S_ISDIR(st.st_mode))
+		die(EX_NOIN, "%s: is no file of rates", path);
+	return fopen(path, "re");
+}
+
+/* The next line; the file does not go on for ever. */
+static bool next_line(FILE *f, const char *path, char **line, size_t *size, size_t *read)
+{
+	if (!textfile_line(f, path, line, size))
+		return false;
+	*read += strlen(*line) + 1;
+	if (*read > FILE_MOST)
+		die(EX_BADDATA, "%s: is no file of rates: more than %d bytes", path, FILE_MOST);
+	return true;
+}
+
 /* What the line of a machine begins with. */
 static const char *line_start(const struct target *t) { return sym_str(intern_printf("%s;rates=", target_cpu(t))); }
 
 void rates_read(struct target *t)
 {
 	const char *path = rates_path(), *start = line_start(t);
-	FILE *f = path ? fopen(path, "re") : NULL;
+	FILE *f = open_rates(path);
 	char *line = NULL;
-	size_t size = 0;
+	size_t size = 0, read = 0;
 
-	while (f && textfile_line(f, path, &line, &size))
+	while (f && next_line(f, path, &line, &size, &read))
 		if (!strncmp(line, start, strlen(start)) && !rates_parse(t, line + strlen(start), strcspn(line + strlen(start), "\n")))
 			die(EX_BADDATA, "%s: %.80s: rates are NAME:NUMBER; run-dev --probe measures them", path, line);
 	free(line);
@@ -167,14 +192,14 @@ void rates_write(const struct target *t)
 	const char *path = rates_path(), *start = line_start(t);
 	struct outfile out;
 	char *line = NULL;
-	size_t size = 0;
+	size_t size = 0, read = 0;
 
 	if (!path)
 		die(EX_IO, "no home for the rates; HONE_RATES names their file");
 	make_directories(path);
-	FILE *f = fopen(path, "re");
+	FILE *f = open_rates(path);
 	outfile_open(&out, path, false);
-	while (f && textfile_line(f, path, &line, &size))
+	while (f && next_line(f, path, &line, &size, &read))
 		if (strncmp(line, start, strlen(start)))
 			fputs(line, out.f);
 	fprintf(out.f, "%s%s\n", start, rates_text(t));

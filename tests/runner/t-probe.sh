@@ -56,6 +56,12 @@ sed -i 's/;rates=l2:/;rates=l2:fast/; s/;rates=shared:/;rates=l2:fast,shared:/' 
 run-dev --probe --seconds 0.2 >out 2>err
 [ $? = 65 ] && [ "$(wc -l <err)" = 1 ]
 ok $? "a line that is none: 65"
+mkfifo pipe
+for f in /dev/urandom /dev/zero pipe .; do
+	HONE_RATES=$f timeout 20 ge-plan -q none.g -o never.g 2>err
+	echo "$? $(wc -l <err) $(grep -c "^ge-plan: $f: " err) $(ls never.g 2>/dev/null)"
+done >got
+is "$(tr '\n' ,<got)" "65 1 1 ,65 1 1 ,66 1 1 ,66 1 1 ," "rates without an end, or of no file, are refused"
 run-dev --probe none.so 2>err
 [ $? = 64 ]
 ok $? "--probe with a library: 64"

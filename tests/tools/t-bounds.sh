@@ -68,6 +68,15 @@ hone simplify -q --check-seconds 0.3 slow.onnx simple.onnx 2>err
 [ $? -eq 0 ] && [ -s simple.onnx ] && grep -q 'not checked: it takes longer than --check-seconds' err
 ok $? "a model that takes long is written unchecked" || echo "# a model that takes long: $(cat err)"
 
+# A compiler without memory, or without a stack, is no fault of ours.
+hone passes -q --set batch=1 --until plan "$top/examples/digits/digits.onnx" -o digits.g
+if [ -z "${ASAN_OPTIONS-}" ]; then
+	(ulimit -v 50000; ge-emit -q digits.g -o starved 2>err; [ $? = 71 ]) && [ "$(wc -l <err)" = 1 ] && [ -z "$(find . -name 'starved*' -o -name '.ge-emit*')" ]
+	ok $? "a compiler without memory: 71, one line, nothing left: $(cat err)"
+else
+	skip "a compiler without memory" "a sanitizer takes more"
+fi
+
 # Sizes whose polynomials double at each step: unknown, at some point.
 awk 'BEGIN { print "hone-text 1\nmodule ir=8 opset=28\nsymbol a 0 inf\nsymbol b 0 inf\nconst zero = i64[1] [0]\nconst first = i64[1] [1]\nconst three = i64[1] [3]\nconst one = f32[1] [1]\ngraph main {\n  input x: f32[a,b]"
 	print "  s = Shape(x)\n  z0 = Gather(s, @zero)\n  d = Gather(s, @first)"

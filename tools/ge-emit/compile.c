@@ -95,7 +95,22 @@ static pid_t start(struct argv *v)
 	return pid;
 }
 
-/* A full disk is not the compiler's fault. Some say so, ar does not. */
+/* Does a compiler say that it had no memory, or was killed? The line that says it, without its end; NULL: no. */
+static char *starved(char *said)
+{
+	static const char *const words[] = {"signal terminated program", "ut of memory", "memory exhausted", "Cannot allocate memory"};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		char *at = strstr(said, words[i]);
+		while (at && at > said && at[-1] != '\n')
+			at--;
+		if (at)
+			return at[strcspn(at, "\n")] = 0, at;
+	}
+	return NULL;
+}
+
+/* A full disk is not the compiler's fault, nor are limits that it is under. Some say so, ar does not. */
 static noreturn void failed(const char *what)
 {
 	enum { LITTLE = 1 << 20 };
@@ -107,6 +122,9 @@ static noreturn void failed(const char *what)
 	if ((pread(said, text, (size_t)st.st_size, 0) > 0 && strstr(text, strerror(ENOSPC))) ||
 	    (statvfs(place, &fs) == 0 && fs.f_bavail < LITTLE / fs.f_frsize))
 		die(EX_IO, "%s: %s", what, strerror(ENOSPC));
+	const char *line = starved(text);
+	if (line)
+		die(EX_SYSTEM, "%s had not enough memory or stack, or was killed: %s", what, line);
 	put_shown_lines(stderr, text);
 	die(EX_BUG, "%s failed; its messages are above", what);
 }
