@@ -441,11 +441,23 @@ def GroupQueryAttention():
     scores = sink is None and "smooth_softmax" not in attrs and some(0.3)
     if scores:
         attrs["qk_output"] = n_of(1, 2)
-    form = Form([q] + kv + [f32(b, groups, have, d), f32(b, groups, have, d), (lengths - 1).astype(np.int32), np.array(total, np.int32)] +
-                ([Const(np.cos(table)), Const(np.sin(table))] if rotary else [None, None]) + [None, bias, None if sink is None else Const(sink)],
+    bits, by = pick(0, 0, 8, 4), pick("PER_TENSOR", "PER_CHANNEL")
+    if bits and have:
+        attrs.update(k_quant_type=by, v_quant_type=by, kv_cache_bit_width=bits)
+        cache = lambda: rng.integers(-128, 128, (b, groups, have, d)).astype(np.int8) if bits == 8 else rng.integers(0, 256, (b, groups, have, d // 2)).astype(np.uint8)
+        scale = lambda: (rng.random((1, groups, 1, d) if by == "PER_CHANNEL" else 1) / (60 if bits == 8 else 3) + 0.01).astype(np.float32)
+    else:
+        cache, scale = lambda: f32(b, groups, have, d), lambda: None
+    chunk = None
+    if have >= total and bias is None and not scores and some(0.3):  # padded chunks
+        chunk = np.array([pick(*[q for q in range(min(s, n) + 1) if n - q + s <= have]) for n in lengths], np.int32)
+        prompt = False
+    form = Form([q] + kv + [cache(), cache(), (lengths - 1).astype(np.int32), np.array(have if chunk is not None else total, np.int32)] +
+                ([Const(np.cos(table)), Const(np.sin(table))] if rotary else [None, None]) +
+                [None, bias, None if sink is None else Const(sink), scale(), scale(), None, None, chunk],
                 results=["y", "pk", "pv"] + ["scores"] * scores, attrs=attrs, apart=1e-4)
     # Rows behind a sentence's end are not compared: they are what was in memory.
-    form.only = {"y": lambda a: [a[i, : (lengths[i] if prompt else s)] for i in range(b)], "pk": lambda a: [a[i, :, : lengths[i]] for i in range(b)],
+    form.only = {"y": lambda a: [a[i, : (lengths[i] if prompt else s if chunk is None else chunk[i])] for i in range(b)], "pk": lambda a: [a[i, :, : lengths[i]] for i in range(b)],
                  "pv": lambda a: [a[i, :, : lengths[i]] for i in range(b)],
                  "scores": lambda a: [a[i, :, : (lengths[i] if prompt else s), : lengths[i]] for i in range(b)]}
     return form

@@ -13,12 +13,28 @@ struct grouped {
 	val_id batch, rows;          /* i64[1] */
 	val_id total;                /* i64[1]: rows of the longest sentence */
 	val_id first;                /* i64[batch]: where new rows begin */
+	int bits;                    /* caches are of codes of 8 or 4 bits; 0: of numbers */
 };
+
+static const char *const quant_type[] = {"k_quant_type", "v_quant_type"};
 
 static bool has_quantised_cache(struct contrib *x)
 {
-	return operand(x, K_SCALE) || operand(x, V_SCALE) || strcmp(attr_str(self(x), "k_quant_type", "NONE"), "NONE") ||
-	       strcmp(attr_str(self(x), "v_quant_type", "NONE"), "NONE");
+	return operand(x, K_SCALE) || operand(x, V_SCALE) || strcmp(attr_str(self(x), quant_type[0], "NONE"), "NONE") ||
+	       strcmp(attr_str(self(x), quant_type[1], "NONE"), "NONE");
+}
+
+/* Both caches are of codes, i8 or two of 4 bits in a u8, with scales. */
+static bool codes_known(struct contrib *x, struct grouped *g)
+{
+	g->bits = (int)attr_int(self(x), "kv_cache_bit_width", 8);
+	for (uint32_t i = 0; i < 2; i++) {
+		const char *by = attr_str(self(x), quant_type[i], "NONE");
+		if (!operand(x, PAST_KEY + i) || !operand(x, K_SCALE + i) || (strcmp(by, "PER_TENSOR") && strcmp(by, "PER_CHANNEL")) ||
+		    contrib_type(x, operand(x, PAST_KEY + i))->dtype != (g->bits == 8 ? DT_I8 : DT_U8))
+			return false;
+	}
+	return g->bits == 8 || g->bits == 4;
 }
 
 static bool has_sinks(struct contrib *x) { return operand(x, SINK) || attr_int(self(x), "smooth_softmax", -1) == 1; }
@@ -45,22 +61,32 @@ static bool read(struct contrib *x, struct grouped *g)
 		import_die(x->c, "of two operands that come together one is not there");
 	if (attr_int(self(x), "do_rotary", 0) && !operand(x, COS))
 		import_die(x->c, "do_rotary without cos_cache and sin_cache");
-	if (!contrib_fixed(x, PAST_KEY, 3, &g->size) && contrib_fixed(x, QUERY, 2, &all))
+	if ((operand(x, CHUNKS) || has_quantised_cache(x)) && !operand(x, PAST_KEY))
+		import_die(x->c, "query_seqlens or scales of a cache without past_key");
+	if (has_quantised_cache(x) && !codes_known(x, g))
+		return false;
+	if (contrib_fixed(x, PAST_KEY, 3, &g->size))
+		g->size *= g->bits == 4 ? 2 : 1;
+	else if (contrib_fixed(x, QUERY, 2, &all))
 		g->size = all / (operand(x, KEY) ? heads : heads + 2 * groups);
-	return dtype_is_float(g->type) && contrib_rank(x, operand(x, QUERY)) == 3 && !has_quantised_cache(x) && !operand(x, CHUNKS) &&
-	       !attr_int(self(x), "sliding_window_cache", 0) && (operand(x, KEY) || g->size) && scores_known(x);
+	return dtype_is_float(g->type) && contrib_rank(x, operand(x, QUERY)) == 3 && !attr_int(self(x), "sliding_window_cache", 0) &&
+	       (operand(x, KEY) || g->size) && scores_known(x);
 }
 
 /* v as i64[1] or i64[batch]. */
 static val_id counted(struct contrib *x, val_id v) { return contrib_reshaped(x, contrib_cast(x, v, DT_I64), 1, (int64_t[]){-1}); }
 
-/* A first prompt begins at 0, also where it is padded behind its end. */
+/* A first prompt begins at 0, also where it is padded behind its end. Chunks say how many rows of theirs are no padding; what these write into
+ * the cache is overwritten by the next. */
 static val_id first_rows(struct contrib *x, const struct grouped *g)
 {
 	val_id one = contrib_ints(x, 1, (int64_t[]){1});
-	val_id later = bin(x, OP_Sub, bin(x, OP_Add, counted(x, operand(x, LENGTHS)), one), g->rows);
+	val_id fresh = operand(x, CHUNKS) ? counted(x, operand(x, CHUNKS)) : g->rows;
+	val_id later = bin(x, OP_Sub, bin(x, OP_Add, counted(x, operand(x, LENGTHS)), one), fresh);
 	int64_t rows;
 
+	if (operand(x, CHUNKS))
+		return later;
 	if (contrib_fixed(x, QUERY, 1, &rows) && rows == 1)
 		return later;
 	return tri(x, OP_Where, bin(x, OP_Equal, g->total, g->rows), contrib_ints(x, 1, (int64_t[]){0}), later);
@@ -103,6 +129,44 @@ static val_id cached(struct contrib *x, const struct grouped *g, uint32_t past, 
 	return with_int(x, tri(x, OP_TensorScatter, v, fresh, g->first), "axis", 2);
 }
 
+/* The scale of cache i as it multiplies [batch, groups, rows, numbers]. */
+static val_id code_scale(struct contrib *x, const struct grouped *g, uint32_t i)
+{
+	bool channels = !strcmp(attr_str(self(x), quant_type[i], ""), "PER_CHANNEL");
+
+	return contrib_reshaped(x, contrib_cast(x, operand(x, K_SCALE + i), DT_F32), channels ? 4 : 1,
+				channels ? (int64_t[]){1, g->groups, 1, -1} : (int64_t[]){1});
+}
+
+/* New rows as codes of cache i; of 4 bits two stand in a byte, from 0 on, the first of them low. */
+static val_id coded(struct contrib *x, const struct grouped *g, uint32_t i, val_id v)
+{
+	const int64_t pairs[] = {0, 0, 0, -1, 2};
+	double least = g->bits == 8 ? -128 : -8;
+	val_id q = un(x, OP_Round, bin(x, OP_Div, contrib_cast(x, v, DT_F32), code_scale(x, g, i)));
+
+	q = tri(x, OP_Clip, q, contrib_number(x, least), contrib_number(x, -least - 1));
+	if (g->bits == 8)
+		return contrib_cast(x, q, DT_I8);
+	q = contrib_reshaped(x, bin(x, OP_Add, q, contrib_number(x, -least)), 5, pairs);
+	q = bin(x, OP_MatMul, q, const_copy(x->m, 0, DT_F32, 1, (int64_t[]){2}, (float[]){1, 16}, 2 * sizeof(float)));
+	return contrib_cast(x, q, DT_U8);
+}
+
+/* What the codes of cache i stand for, in the type of the queries. */
+static val_id uncoded(struct contrib *x, const struct grouped *g, uint32_t i, val_id v)
+{
+	const int64_t flat[] = {0, 0, 0, -1};
+
+	if (g->bits == 4) {
+		val_id high = bin(x, OP_Div, v, contrib_scalar(x, DT_U8, 16)), one = contrib_ints(x, 1, (int64_t[]){-1});
+		val_id low = bin(x, OP_Sub, v, bin(x, OP_Mul, high, contrib_scalar(x, DT_U8, 16)));
+		v = contrib_joined(x, 2, (val_id[]){bin(x, OP_Unsqueeze, low, one), bin(x, OP_Unsqueeze, high, one)}, -1);
+		v = bin(x, OP_Sub, contrib_cast(x, contrib_reshaped(x, v, 4, flat), DT_F32), contrib_number(x, 8));
+	}
+	return contrib_cast(x, bin(x, OP_Mul, contrib_cast(x, v, DT_F32), code_scale(x, g, i)), g->type);
+}
+
 /* What a sink takes of each head's weights: as if there was one more key, of that score and of value 0. */
 static val_id sunk(struct contrib *x, const struct grouped *g, val_id y, val_id scores)
 {
@@ -125,7 +189,7 @@ bool contrib_grouped_query(struct contrib *x)
 {
 	struct grouped g;
 	bool rotary = attr_int(self(x), "do_rotary", 0), past = operand(x, PAST_KEY) != 0;
-	val_id v[3], positions;
+	val_id v[3], positions, cache[2];
 	const val_id *y;
 
 	if (!read(x, &g))
@@ -145,10 +209,12 @@ bool contrib_grouped_query(struct contrib *x)
 			v[i] = contrib_rotary(x, v[i], operand(x, COS), operand(x, SIN), positions,
 					      attr_int(self(x), "rotary_interleaved", 0));
 	}
+	for (uint32_t i = 0; i < 2; i++)
+		cache[i] = cached(x, &g, PAST_KEY + i, g.bits ? coded(x, &g, i, v[1 + i]) : v[1 + i]);
 	struct contrib_attention a = {.type = g.type,
 				      .q = v[0],
-				      .k = cached(x, &g, PAST_KEY, v[1]),
-				      .v = cached(x, &g, PAST_VALUE, v[2]),
+				      .k = g.bits ? uncoded(x, &g, 0, cache[0]) : cache[0],
+				      .v = g.bits ? uncoded(x, &g, 1, cache[1]) : cache[1],
 				      .bias = operand(x, BIAS),
 				      .causal = attr_int(self(x), "causal", 1),
 				      .window = attr_int(self(x), "local_window_size", -1),
@@ -158,7 +224,7 @@ bool contrib_grouped_query(struct contrib *x)
 	a.scores = sinks ? 2 : !wants(x, SCORES) ? 0 : attr_int(self(x), "qk_output", 0) == 1 ? 2 : 3;
 	y = contrib_attend(x, &a);
 	for (uint32_t k = 1; k < 3; k++)
-		also(x, k, y[k]);
+		also(x, k, cache[k - 1]);
 	if (wants(x, SCORES))
 		put_scores(x, &g, y[3]);
 	return done(x, contrib_flat(x, sinks ? sunk(x, &g, y[0], y[3]) : y[0]));
