@@ -1,7 +1,7 @@
 /* Lowering of what goes on from step to step: cumulative sums, recurrent networks. */
 #include <string.h>
 #include <strings.h>
-#include "lower/lowering.h"
+#include "lower/integer.h"
 
 static uint32_t next_scan(struct lower *L)
 {
@@ -74,10 +74,12 @@ struct rnn {
 	int per;        /* activations a direction */
 	stage_id input; /* t b d g: what the input gives to all gates */
 	bool rounds;    /* products read the state as DynamicQuantizeLinear rounds it */
+	bool coded;     /* R is of codes, with a scale */
 	/* Of the direction at hand. */
 	int d;
 	uint32_t scan;
-	stage_id codes; /* rounded states */
+	stage_id codes; /* rounded states; where R is of codes these, less their zero point */
+	stage_id scale; /* of the codes of each step */
 	stage_id state[DIRECTIONS_MAX], cell[DIRECTIONS_MAX];
 };
 
@@ -233,8 +235,14 @@ static ex_id from_state(struct rnn *q, stage_id sums, stage_id s, int gate, int 
 {
 	struct lower *L = q->L;
 	poly at[3] = {stage_axis(L->p, s, 0), stage_axis(L->p, s, 1), poly_addc(L->p->P, stage_axis(L->p, s, 2), gate * q->H)};
+	ex_id e = low_of(L, sums, at);
 
-	return plus(q, low_of(L, sums, at), bias(q, s, bias_gate, true));
+	if (q->coded) {
+		poly of_row[2] = {poly_const(L->p->P, q->d), L->shape[8][1] > 1 ? at[2] : poly_const(L->p->P, 0)};
+		ex_id scale = low_fn2(L, FN_MUL, low_of(L, q->scale, at), low_read_wide(L, 8, of_row));
+		e = low_fn2(L, FN_MUL, ex_cast(L->p, lex(L->p, scale)->dtype, e), scale);
+	}
+	return plus(q, e, bias(q, s, bias_gate, true));
 }
 
 static ex_id both(struct rnn *q, stage_id sums, stage_id s, int gate)
@@ -249,6 +257,31 @@ static ex_id peep(struct rnn *q, stage_id s, ex_id x, int number, ex_id c)
 	poly at[2] = {poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), number * q->H)};
 
 	return low_has(L, 7) ? low_fn2(L, FN_ADD, x, low_fn2(L, FN_MUL, low_read_wide(L, 7, at), c)) : x;
+}
+
+/* R's codes as words, padded with 0 to K in a row. */
+static stage_id code_words(struct rnn *q, int64_t K)
+{
+	struct lower *L = q->L;
+	stage_id s = low_stage(L, "wwords", DT_I16, 2, (int64_t[]){q->gates * q->H, K}, "g k");
+	poly at[3] = {poly_const(L->p->P, q->d), stage_axis(L->p, s, 0), stage_axis(L->p, s, 1)};
+	poly inside = poly_sub(L->p->P, poly_const(L->p->P, q->H - 1), at[2]);
+	ex_id e = ex_cast(L->p, DT_I16, low_read(L, 2, at));
+
+	stage_body(L->p, s, COMB_NONE, ex_guard(L->p, 1, &inside, e, low_num(L, e, 0)));
+	return s;
+}
+
+/* Sums of products of codes: the state's, less their zero point, with R's. */
+static void code_product(struct rnn *q, stage_id s)
+{
+	struct lower *L = q->L;
+	int64_t K = lbuf(L->p, lstage(L->p, q->codes)->out)->shape[2];
+	stage_id w = code_words(q, K);
+	poly k = stage_reduce(L->p, s, "k", K);
+	ex_id x = low_of(L, q->codes, (poly[]){stage_axis(L->p, s, 0), stage_axis(L->p, s, 1), k});
+
+	stage_body(L->p, s, COMB_SUM, int_product(L, x, low_of(L, w, (poly[]){stage_axis(L->p, s, 2), k})));
 }
 
 static stage_id one_number_a_step(struct rnn *q, const char *name)
@@ -272,9 +305,15 @@ static void round_stages(struct rnn *q, struct rounding *r)
 {
 	r->range = low_stage(q->L, "range", DT_F32, 2, (int64_t[]){q->T, 2}, "s e");
 	stage_scan(q->L->p, r->range, 0, q->scan);
-	r->scale = one_number_a_step(q, "scale");
+	r->scale = q->scale = one_number_a_step(q, "scale");
 	r->zero = one_number_a_step(q, "zero");
-	q->codes = step_stage(q, "codes", q->H, "s b j");
+	if (!q->coded) {
+		q->codes = step_stage(q, "codes", q->H, "s b j");
+		return;
+	}
+	int64_t step = int_step(q->L, true), K = (q->H + step - 1) / step * step;
+	q->codes = low_stage(q->L, "codes", DT_I16, 3, (int64_t[]){q->T, q->B, K}, "s b j");
+	stage_scan(q->L->p, q->codes, 0, q->scan);
 }
 
 static void range_body(struct rnn *q, stage_id s)
@@ -308,10 +347,16 @@ static void round_bodies(struct rnn *q, const struct rounding *r)
 	ex_id from = low_fn1(L, FN_NEG, end_of_range(q, r, r->zero, false));
 	stage_body(L->p, r->zero, COMB_NONE, low_fn1(L, FN_ROUND, low_fn2(L, FN_DIV, from, at_step(q, r->scale, r->zero))));
 	ex_id scale = at_step(q, r->scale, q->codes), zero = at_step(q, r->zero, q->codes);
-	ex_id h = earlier(q, q->state[q->d], 5, q->codes, stage_axis(L->p, q->codes, 2));
+	poly j = stage_axis(L->p, q->codes, 2);
+	ex_id h = earlier(q, q->state[q->d], 5, q->codes, j);
 	ex_id code = low_fn2(L, FN_ADD, low_fn1(L, FN_ROUND, low_fn2(L, FN_DIV, h, scale)), zero);
 	code = low_fnc(L, FN_MIN, low_fnc(L, FN_MAX, code, 0), 255);
-	stage_body(L->p, q->codes, COMB_NONE, low_fn2(L, FN_MUL, low_fn2(L, FN_SUB, code, zero), scale));
+	code = low_fn2(L, FN_SUB, code, zero);
+	if (q->coded) {
+		poly inside = poly_sub(L->p->P, poly_const(L->p->P, q->H - 1), j);
+		code = ex_cast(L->p, DT_I16, ex_guard(L->p, 1, &inside, code, low_num(L, code, 0)));
+	}
+	stage_body(L->p, q->codes, COMB_NONE, q->coded ? code : low_fn2(L, FN_MUL, code, scale));
 }
 
 static ex_id rounded_state(struct rnn *q, stage_id s, poly k)
@@ -327,12 +372,18 @@ static void lstm_direction(struct rnn *q)
 
 	if (q->rounds)
 		round_stages(q, &r);
-	stage_id gates = step_stage(q, "gates", 4 * q->H, "s b g"), c = q->cell[q->d] = step_stage(q, "cell", q->H, "s b j");
+	stage_id gates =
+		low_stage(L, "gates", q->coded ? DT_I32 : low_wide_type(low_dtype(L, 0)), 3, (int64_t[]){q->T, q->B, 4 * q->H}, "s b g");
+	stage_scan(L->p, gates, 0, q->scan);
+	stage_id c = q->cell[q->d] = step_stage(q, "cell", q->H, "s b j");
 	stage_id h = q->state[q->d] = step_stage(q, "state", q->H, "s b j");
 
 	if (q->rounds)
 		round_bodies(q, &r);
-	recurrent_product(q, gates, 0, q->rounds ? rounded_state : state_before);
+	if (q->coded)
+		code_product(q, gates);
+	else
+		recurrent_product(q, gates, 0, q->rounds ? rounded_state : state_before);
 	ex_id was = earlier(q, c, 6, c, stage_axis(L->p, c, 2));
 	ex_id in = activate(q, 0, peep(q, c, both(q, gates, c, 0), 0, was)), forget;
 	if (attr_i(L->n, "input_forget"))
@@ -413,6 +464,7 @@ static const char *recurrent(struct lower *L, int gates, const char *const *usua
 	const char *why = read_rnn(&q, L, gates);
 
 	q.rounds = L->n->op == OP_DynamicQuantizeLSTM;
+	q.coded = q.rounds && low_has(L, 8);
 	if (why || (why = read_activations(&q, usual, per)))
 		return why;
 	input_product(&q);

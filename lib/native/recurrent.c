@@ -12,7 +12,8 @@ struct recurrent_activation {
 struct recurrent {
 	int64_t T, B, I, H, gates, dirs; /* steps, batch, sizes of input and state; gates: 1 RNN, 3 GRU, 4 LSTM */
 	bool batch_first, reverse, input_forget, linear_before_reset;
-	bool rounds; /* products read the state as DynamicQuantizeLinear rounds it */
+	bool rounds;    /* products read the state as DynamicQuantizeLinear rounds it */
+	int64_t scales; /* of R, for a direction; 0: R is of numbers */
 	double clip;
 	int per; /* functions of a direction */
 	struct recurrent_activation of[RECURRENT_FUNCTIONS_MAX];
@@ -59,9 +60,14 @@ static const char *recurrent_operands(struct native *n, struct recurrent *q)
 	const char *why;
 	int type = n->in[0].type;
 
+	q->scales = q->rounds && native_has(n, 8) ? native_count(&n->in[8]) / q->dirs : 0;
 	for (int i = 1; i < n->nin; i++)
-		if (native_has(n, i) && (i == 4 ? n->in[i].type != NATIVE_I32 : n->in[i].type != type))
+		if (native_has(n, i) && n->in[i].type != (i == 4 ? NATIVE_I32 : i == 2 && q->scales ? NATIVE_I8 : type))
 			return native_no_type();
+	if (q->scales && q->scales != 1 && q->scales != q->gates * q->H)
+		return native_why(n, "R has %lld rows, its scale %lld numbers", (long long)(q->gates * q->H), (long long)q->scales);
+	if (q->scales && (why = recurrent_count(n, 8, q->dirs * q->scales)))
+		return why;
 	if ((why = recurrent_count(n, 3, q->dirs * 2 * q->gates * q->H)) || (why = recurrent_count(n, 4, q->B)) ||
 	    (why = recurrent_count(n, 5, q->dirs * q->B * q->H)))
 		return why;

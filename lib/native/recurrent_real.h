@@ -250,12 +250,29 @@ static void RECURRENT(run_direction)(struct RECURRENT(group) * u)
 	}
 }
 
+/* R as numbers; NULL: there is no memory. */
+static const RECURRENT_REAL *RECURRENT(state_weights)(struct native *n, const struct recurrent *q)
+{
+	const RECURRENT_REAL *codes = RECURRENT_ALL(n, &n->in[2]);
+	int64_t rows = q->dirs * q->gates * q->H;
+	RECURRENT_REAL *R = q->scales ? n->scratch(n, (size_t)(rows * q->H) * sizeof *R) : NULL;
+
+	if (!q->scales || !codes || !R)
+		return q->scales ? NULL : codes;
+	for (int64_t r = 0; r < rows; r++) {
+		RECURRENT_REAL s = (RECURRENT_REAL)native_get(n->in[8].type, n->in[8].data, q->scales == 1 ? r / (q->gates * q->H) : r);
+		for (int64_t k = 0; k < q->H; k++)
+			R[r * q->H + k] = codes[r * q->H + k] * s;
+	}
+	return R;
+}
+
 static const char *RECURRENT(run)(struct native *n, const struct recurrent *q)
 {
 	int64_t all = q->gates * q->H, row = q->I + 2 * all, cells = q->B * q->H;
 	bool any = q->T && q->B, biased = any && native_has(n, 3), peeps = any && q->gates == 4 && native_has(n, 7);
 	RECURRENT_REAL *memory = n->scratch(n, (size_t)(row * RECURRENT_GROUP + cells * (q->rounds ? 3 : 2)) * sizeof *memory);
-	const RECURRENT_REAL *W = any ? RECURRENT_ALL(n, &n->in[1]) : memory, *R = any ? RECURRENT_ALL(n, &n->in[2]) : memory;
+	const RECURRENT_REAL *W = any ? RECURRENT_ALL(n, &n->in[1]) : memory, *R = any ? RECURRENT(state_weights)(n, q) : memory;
 	const RECURRENT_REAL *B = biased ? RECURRENT_ALL(n, &n->in[3]) : NULL, *P = peeps ? RECURRENT_ALL(n, &n->in[7]) : NULL;
 
 	if (!W || !R || !memory || (biased && !B) || (peeps && !P))

@@ -215,7 +215,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Demand] = {"Z B", ""},
 	[OP_Find] = {"A A=0[?]", ""},
 	[OP_Inverse] = {"F{2,}", ""},
-	[OP_DynamicQuantizeLSTM] = {"F[?,?,I] F=0[D,G,I] F=0[D,G,H] F=0[D,?] W[?] F=0[?,?,H] F=0[?,?,H] F=0[D,?]",
+	[OP_DynamicQuantizeLSTM] = {"F[?,?,I] F=0[D,G,I] N[D,G,H] F=0[D,?] W[?] F=0[?,?,H] F=0[?,?,H] F=0[D,?] F=0[D,?]",
 				    "direction{forward,reverse,bidirectional} hidden_size1.. layout0..1"},
 	[OP_Coupling] = {"F[?,?]", "classes2..10000"},
 	[OP_Tokenize] = {"S W[?] W[?,?] W{1,2}...", "least1.. mark0..1 separators0..1"},

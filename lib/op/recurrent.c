@@ -50,6 +50,21 @@ static const char *check_lengths(struct infer *I, dim seq)
 	return NULL;
 }
 
+/* R of an operator that rounds is of codes where it has a scale, of one number or of one for each row. */
+static const char *check_codes(struct infer *I, dim rows)
+{
+	int64_t per, all;
+
+	if (I->n->op != OP_DynamicQuantizeLSTM)
+		return NULL;
+	if (I->in[2].dtype != DT_NONE && I->in[2].dtype != (rule_has(I, 8) ? DT_I8 : I->in[0].dtype))
+		return rule_why(I, "R is %s", dtype_name(I->in[2].dtype));
+	if (rule_rank(I, 8) == 2 && poly_is_const(rule_polys(I), rule_dim(I, 8, 1), &per) && poly_is_const(rule_polys(I), rows, &all) &&
+	    per != 1 && per != all)
+		return rule_why(I, "R has %lld rows, its scale %lld numbers", (long long)all, (long long)per);
+	return NULL;
+}
+
 static const char *shape_recurrent(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
@@ -75,7 +90,8 @@ static const char *shape_recurrent(struct infer *I)
 	if ((why = check_extents(I, 1, 3, (dim[]){dirs, all, input})) || (why = check_extents(I, 2, 3, (dim[]){dirs, all, hidden})) ||
 	    (why = check_extents(I, 3, 2, (dim[]){dirs, poly_mulc(P, all, 2)})) || (why = check_extents(I, 4, 1, &batch)) ||
 	    (why = check_extents(I, 5, 3, state)) || (why = check_extents(I, 6, 3, state)) ||
-	    (why = check_extents(I, 7, 2, (dim[]){dirs, poly_mulc(P, hidden, 3)})) || (why = check_lengths(I, seq)))
+	    (why = check_extents(I, 7, 2, (dim[]){dirs, poly_mulc(P, hidden, 3)})) || (why = check_lengths(I, seq)) ||
+	    (why = check_codes(I, all)))
 		return why;
 	dim *y = rule_dims(I, 4), *h = rule_dims(I, 3);
 	y[0] = batch_first ? batch : seq;

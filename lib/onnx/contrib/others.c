@@ -293,6 +293,40 @@ static val_id constant_weights(struct contrib *x, uint32_t i, uint32_t scale)
 	return const_tensor(x->m, 0, to);
 }
 
+/* R's codes less their zero points, [directions, 4 * hidden, hidden], and its scale [directions, 1 or 4 * hidden], into in[2] and in[8]. False:
+ * they are no constants, or do not fit bytes. */
+static bool state_codes(struct contrib *x, val_id *in)
+{
+	struct tensor *t[3], *to, *by;
+
+	for (uint32_t k = 0; k < 3; k++)
+		if (!(t[k] = node_const(x->m, self(x), k ? 9 + k : 2)))
+			return false;
+	if (t[0]->rank != 3)
+		return false;
+	int64_t dirs = t[0]->dims[0], rows = t[0]->dims[1], columns = t[0]->dims[2], zeros = t[2]->rank == 2 ? columns : 1;
+	for (int k = 1; k < 3; k++)
+		if (t[k]->dims[0] != dirs || (t[k]->rank == 2 && t[k]->dims[1] != columns))
+			return false;
+	for (uint32_t k = 0; k < 3; k++)
+		tensor_data(x->m, t[k]);
+	to = tensor_new(&x->m->arena, DT_I8, 3, (int64_t[]){dirs, columns, rows});
+	for (int64_t d = 0; d < dirs; d++)
+		for (int64_t c = 0; c < columns; c++)
+			for (int64_t r = 0; r < rows; r++) {
+				double v = tensor_get(t[0], (d * rows + r) * columns + c) - tensor_get(t[2], d * zeros + c % zeros);
+				if (v < INT8_MIN || v > INT8_MAX)
+					return false;
+				tensor_set(to, (d * columns + c) * rows + r, v);
+			}
+	by = tensor_new(&x->m->arena, t[1]->dtype, 2, (int64_t[]){dirs, t[1]->rank == 2 ? columns : 1});
+	for (int64_t i = 0; i < tensor_count(by); i++)
+		tensor_set(by, i, tensor_get(t[1], i));
+	in[2] = const_tensor(x->m, 0, to);
+	in[8] = const_tensor(x->m, 0, by);
+	return true;
+}
+
 /* Weights [directions, numbers, 4 * hidden] of codes, as LSTM has them. A scale and a zero point are of a direction, or of a column. */
 static val_id weights(struct contrib *x, uint32_t i, uint32_t scale)
 {
@@ -334,7 +368,7 @@ static bool dynamic_lstm(struct contrib *x)
 {
 	static const char *const names[] = {"activation_alpha", "activation_beta", "activations",  "clip",
 					    "direction",        "hidden_size",     "input_forget", NULL};
-	val_id in[8];
+	val_id in[9] = {0};
 
 	for (uint32_t i = 8; i < 12; i++)
 		if (!operand(x, i))
@@ -343,8 +377,10 @@ static bool dynamic_lstm(struct contrib *x)
 		if (contrib_rank(x, operand(x, i)) < 1 || contrib_rank(x, operand(x, i)) > 2)
 			return false;
 	for (uint32_t i = 0; i < 8; i++)
-		in[i] = i == 0 ? rounded_input(x) : i == 1 ? weights(x, 1, 8) : i == 2 ? weights(x, 2, 10) : operand(x, i);
-	uint32_t nin = 8;
+		in[i] = i == 0 ? rounded_input(x) : i == 1 ? weights(x, 1, 8) : i == 2 ? 0 : operand(x, i);
+	if (!state_codes(x, in))
+		in[2] = weights(x, 2, 10);
+	uint32_t nin = 9;
 	while (!in[nin - 1])
 		nin--;
 	node_id id = node_new(x->m, self(x)->graph, OP_DynamicQuantizeLSTM, (int)nin, in, 3);
