@@ -256,7 +256,8 @@ static const char *conv_reals(struct lower *L, const struct window *w)
 /* Windows that do not overlap, as rows of a matrix. */
 static const char *conv_patches(struct lower *L, const struct window *w, bool words)
 {
-	struct patch_parts of = {words ? DT_I16 : DT_U8, words ? DT_I16 : DT_I8, int_step(L, words), code_or_word, int_product};
+	struct patch_parts of = {words ? DT_I16 : DT_U8, words ? int_words_weights(L) : DT_I8, int_step(L, words), code_or_word,
+				 int_product};
 	buf_id codes;
 	stage_id s = patches_sums(L, w, &of, &codes);
 
@@ -286,9 +287,10 @@ static const char *conv_integer(struct lower *L)
 	int64_t old = L->shape[1][1], merged = is_merged(a) ? merged_groups(L, int_step(L, words), true) : 1;
 	int64_t per = old == 1 || merged > 1 ? old : words ? int_words_padded(L, old) : int_padded(old);
 	struct padded q = conv_input(L, &w, words ? DT_I16 : DT_U8, per, (conv_groups(L) + merged - 1) / merged * merged);
-	buf_id codes = merged > 1 ? merged_weights(L, merged, words ? DT_I16 : DT_I8, code_or_word)
-		       : words    ? int_copies(L, INT_W, DT_I16, 1, per, 0)
-				  : int_codes(L, INT_W, 1, per);
+	enum dtype t = words ? int_words_weights(L) : DT_I8;
+	buf_id codes = merged > 1    ? merged_weights(L, merged, t, code_or_word)
+		       : t == DT_I16 ? int_copies(L, INT_W, DT_I16, 1, per, 0)
+				     : int_codes(L, INT_W, 1, per);
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
 	conv_index(L, &w, &q, s, index, conv_block(L, index[1], merged), per * merged, x, f);

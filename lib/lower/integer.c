@@ -127,6 +127,13 @@ int64_t int_step(struct lower *L, bool words)
 
 const char *int_words_best(struct lower *L) { return int_words_fit(L, int_algos[0]) ? int_algos[0] : ALGO_USUAL; }
 
+enum dtype int_words_weights(struct lower *L)
+{
+	bool plain = low_const(L, INT_W) && !int_zero(L, INT_W, poly_const(L->p->P, 0), NULL);
+
+	return plain && row_for(L, DT_I16, DT_I8) ? DT_I8 : DT_I16;
+}
+
 int64_t int_words_padded(struct lower *L, int64_t n)
 {
 	int64_t step = instr_row(row_for(L, DT_I16, DT_I16))->extent[1];

@@ -20,6 +20,8 @@ bool int_bytes_fit(struct lower *L);
 /* Products in one step of the instruction that sums those of words or of bytes; 1: there is none. */
 int64_t int_step(struct lower *L, bool words);
 const char *int_words_best(struct lower *L);
+/* The type of the weights for it: i8, as codes, where they are constant and the instruction makes words of them, else i16. */
+enum dtype int_words_weights(struct lower *L);
 /* As int_padded, for that algorithm. */
 int64_t int_words_padded(struct lower *L, int64_t n);
 /* Element e of operand i less its zero point, as type t; at, batch: as for int_zero. */

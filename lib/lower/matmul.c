@@ -184,7 +184,8 @@ static const char *matmul_integer(struct lower *L)
 	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
 
 	buf_id x = words ? int_copies(L, INT_X, DT_I16, q.a_axis, K, q.row ? -1 : q.a_axis - 1) : int_codes(L, INT_X, q.a_axis, K);
-	buf_id w = words ? int_copies(L, INT_W, DT_I16, q.b_axis, K, q.column ? -1 : q.b_axis + 1) : int_codes(L, INT_W, q.b_axis, K);
+	bool wide = words && int_words_weights(L) == DT_I16;
+	buf_id w = wide ? int_copies(L, INT_W, DT_I16, q.b_axis, K, q.column ? -1 : q.b_axis + 1) : int_codes(L, INT_W, q.b_axis, K);
 	stage_id s = low_sums(L, 0, "matmul");
 	low_index(L, s, index);
 	product_index(L, &q, index, stage_reduce(L->p, s, "k", K), a, b);

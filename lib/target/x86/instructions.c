@@ -72,18 +72,45 @@ static const char *madd_text(int bytes)
 }
 
 /* Exact: two products of 16 bits and less fit a sum of 32. */
-static void maddwd_helper(FILE *f, const struct instr *row)
+static void madd_helper(FILE *f, const struct instr *row)
 {
 	fprintf(f,
 		"%s"
-		"typedef int viu __attribute__((vector_size(%d), aligned(1), may_alias));\n"
 		"typedef short vh16 __attribute__((vector_size(%d), may_alias));\n"
 		"typedef short vh16u __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+		"static inline vh16 two_words(const short *a)\n{\n\tint two;\n"
+		"\t__builtin_memcpy(&two, a, 4);\n\treturn (vh16)(two - (vi){});\n}\n",
+		madd_text(row->vector_bytes), row->vector_bytes, row->vector_bytes);
+}
+
+static void maddwd_helper(FILE *f, const struct instr *row)
+{
+	fprintf(f, "#ifndef TWO_WORDS\n#define TWO_WORDS\n");
+	madd_helper(f, row);
+	fprintf(f,
+		"#endif\n"
 		"/* sums of two products of 16-bit numbers */\n"
-		"static inline vi vpmaddwd(vi x, const short *a, const short *b)\n{\n\tint two;\n"
-		"\t__builtin_memcpy(&two, a, 4);\n\tconst vi u = two - (vi){};\n"
-		"\treturn x + (vi)MADD((vh16)u, *(const vh16u *)b);\n}\n",
-		madd_text(row->vector_bytes), row->vector_bytes, row->vector_bytes, row->vector_bytes);
+		"static inline vi vpmaddwd(vi x, const short *a, const short *b)\n{\n"
+		"\treturn x + (vi)MADD(two_words(a), *(const vh16u *)b);\n}\n");
+}
+
+/* The same of weights of 8 bits, which take half the memory. */
+static void maddwd_bytes_helper(FILE *f, const struct instr *row)
+{
+	int half = row->vector_bytes / 2;
+
+	fprintf(f, "#ifndef TWO_WORDS\n#define TWO_WORDS\n");
+	madd_helper(f, row);
+	fprintf(f,
+		"#endif\n#ifdef __clang__\n#define WORDS(b) __builtin_convertvector(b, vh16)\n#else\n#define WORDS(b) (vh16)%s\n#endif\n",
+		half == 32 ? "__builtin_ia32_pmovsxbw512_mask(b, (vh16){}, -1)" : "__builtin_ia32_pmovsxbw256(b)");
+	fprintf(f,
+		"typedef char vb8half __attribute__((vector_size(%d), may_alias));\n"
+		"typedef char vb8halfu __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+		"/* sums of two products of numbers of 16 bits and of 8 */\n"
+		"static inline vi vpmaddwd_bytes(vi x, const short *a, const signed char *b)\n{\n"
+		"\treturn x + (vi)MADD(two_words(a), WORDS((vb8half) * (const vb8halfu *)b));\n}\n",
+		half, half);
 }
 
 static const char *maddubs_text(int bytes)
@@ -197,6 +224,15 @@ const struct instr x86_instr[] = {
 	MADDWD("vpmaddwd256", X86_AVX2, 32),
 	MADDWD("pmaddwd", 0, 16),
 #undef MADDWD
+#define MADDWD_BYTES(name_, features_, bytes) \
+	{ \
+		.name = name_, .features = features_, .vector_bytes = bytes, .nloops = 2, .extent = {bytes / 4, 2}, .comb = "sum", \
+		.body = "mul(i32(a), i32(b))", .out = {"i32", {1, 0}}, .in = {{"i16", {0, 1}}, {"i8", {2, 1}}}, .accumulator = "vi", \
+		.text = "vpmaddwd_bytes(%v, %a, %b)", .helper = maddwd_bytes_helper \
+	}
+	MADDWD_BYTES("vpmaddwd_bytes", X86_AVX512, 64),
+	MADDWD_BYTES("vpmaddwd256_bytes", X86_AVX2, 32),
+#undef MADDWD_BYTES
 	/* 16 sums of f32, each of 2 products of bf16; denormals are zero */
 	{.name = "vdpbf16ps",
 	 .features = X86_BF16,
