@@ -172,6 +172,14 @@ timed 'MatMul.f32.*4x8=10' 'MatMulInteger.*4x8=40' 'MatMul.f32=40' 'MatMulIntege
 by_groups --why q.g 2>err | ge-prune | ge-dump -o groups.txt
 [ "$(grep -c '= QuantizeLinear(' groups.txt)" = 3 ] && grep -q 'MatMul.*: f32: 4[01].0 us, 1[01].0 us in f32' err
 ok $? "the choice by their times"
+sed -n 's/.*MatMul): //p' err >times.txt
+sed 's/a = MatMul/v7 = MatMul/; s/Relu(a)/Relu(v7)/; s/c = MatMul/v1 = MatMul/; s/(c, /(v1, /' q.txt | ge-load | ge-shape -o named.g
+for form in high low; do
+	ge-mixed --all $form named.g 2>err | ge-fold | ge-simplify | ge-prune | ge-integer | ge-fuse | ge-layout -o named.$form.g
+done
+mixed --why --high named.high.g --low named.low.g named.g 2>err >named.out.g
+[ -s times.txt ] && sed -n 's/.*MatMul): //p' err | cmp -s - times.txt
+ok $? "names that streams make up as well: the same times" || diff times.txt err
 mixed --high high.g q.g >/dev/null 2>err
 [ $? = 64 ]
 ok $? "--high without --low: 64"

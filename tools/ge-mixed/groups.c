@@ -41,34 +41,50 @@ static struct names names_new(struct mixed *x)
 
 static bool is_product(struct mixed *x, uint32_t thing) { return may_be(node(x->m, x->thing.a[thing].node)->op, x->low) == MAY_ALLOW; }
 
-/* Of two things in a group, the one that its time is of: the first product, else the first. */
-static uint32_t better(struct mixed *x, uint32_t found, struct module *m, val_id v, const struct names *s)
+/* True for a name as module_name_values makes them up. A model's own values may have such names, too. */
+static bool is_made_up(sym name)
+{
+	const char *s = sym_str(name);
+
+	return (*s == 'v' || *s == 'c') && s[1] && !s[1 + strspn(s + 1, "0123456789")];
+}
+
+/* Of two things in a group, the one that its time is of: the first product, else the first. made_up: go by such names, or by others. */
+static uint32_t better(struct mixed *x, uint32_t found, struct module *m, val_id v, const struct names *s, bool made_up)
 {
 	sym name = v ? val(m, v)->name : 0;
-	uint32_t t = name < s->n ? s->thing[name] : 0;
+	uint32_t t = name && name < s->n && is_made_up(name) == made_up ? s->thing[name] : 0;
 
 	return t && (!found || (is_product(x, t) && !is_product(x, found))) ? t : found;
 }
 
-static uint32_t better_of_node(struct mixed *x, uint32_t found, struct module *m, const struct node *n, const struct names *s)
+static uint32_t better_of_node(struct mixed *x, uint32_t found, struct module *m, const struct node *n, const struct names *s, bool made_up)
 {
 	for (uint32_t k = 0; k < n->nout; k++)
-		found = better(x, found, m, n->out[k], s);
+		found = better(x, found, m, n->out[k], s, made_up);
 	return found;
 }
 
-static uint32_t thing_of_group(struct mixed *x, struct module *m, node_id fused, const struct names *s)
+static uint32_t thing_by(struct mixed *x, struct module *m, node_id fused, const struct names *s, bool made_up)
 {
 	const struct node *n = node(m, fused);
-	uint32_t found = better_of_node(x, 0, m, n, s);
+	uint32_t found = better_of_node(x, 0, m, n, s, made_up);
 
 	for (uint32_t i = 0; i < n->nattr; i++)
 		if (n->attr[i].kind == ATTR_GRAPH) {
 			const struct graph *g = graph(m, n->attr[i].u.graph);
 			for (size_t k = 0; k < g->nodes.n; k++)
-				found = better_of_node(x, found, m, node(m, g->nodes.a[k]), s);
+				found = better_of_node(x, found, m, node(m, g->nodes.a[k]), s, made_up);
 		}
 	return found;
+}
+
+/* Names that the model's file gave say which thing it is; only where there are none, made-up ones, which may be those of another value. */
+static uint32_t thing_of_group(struct mixed *x, struct module *m, node_id fused, const struct names *s)
+{
+	uint32_t found = thing_by(x, m, fused, s, false);
+
+	return found ? found : thing_by(x, m, fused, s, true);
 }
 
 /* seen: things that are in a group. */
