@@ -79,6 +79,35 @@ static const void *packed(struct exporter *x, const struct tensor *t, const uint
 	return all;
 }
 
+/* The bytes of n integers as varints, in which small ones take fewer than eight. */
+static size_t varints(const int64_t *v, size_t n)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += (size_t)(63 - __builtin_clzll((uint64_t)v[i] | 1)) / 7 + 1;
+	return bytes;
+}
+
+/* Integers whose varints are half as long and less are written so. */
+static bool put_varints(struct exporter *x, Onnx__TensorProto *p, const struct tensor *t, const void *data)
+{
+	enum { FEW = 64 };
+	size_t n = t->nbytes / sizeof(int64_t), bytes;
+	int64_t *v;
+
+	if (t->dtype != DT_I64 || n < FEW)
+		return false;
+	v = arena_copy(&x->arena, data, t->nbytes);
+	bytes = varints(v, n);
+	if (bytes > t->nbytes / 2)
+		return false;
+	p->n_int64_data = n;
+	p->int64_data = v;
+	x->inside += bytes;
+	return true;
+}
+
 Onnx__TensorProto *proto_tensor(struct exporter *x, sym name, struct tensor *t)
 {
 	Onnx__TensorProto *p = NEW(x, Onnx__TensorProto, ONNX__TENSOR_PROTO__INIT);
@@ -100,6 +129,8 @@ Onnx__TensorProto *proto_tensor(struct exporter *x, sym name, struct tensor *t)
 		put_external(x, p, data, n);
 		return p;
 	}
+	if (put_varints(x, p, t, data))
+		return p;
 	mapping_forget(data, n); /* they are read again when they are written */
 	p->raw_data = (ProtobufCBinaryData){n, (uint8_t *)data};
 	p->has_raw_data = true;

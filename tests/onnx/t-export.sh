@@ -182,4 +182,12 @@ run-ref -q -i trees.npz -o ref.npz trees.g && run-ref -q -i trees.npz -o back.np
 for f in ("ref.npz", "dev.npz", "back.npz"):
     assert n.load(f)["y"].tolist() == [[2, 0], [4, 8], [1, 0]], (f, n.load(f)["y"])'
 ok $? 'trees: comparisons, NaN, a leaf of two votes; as steps and as a library'
+# Integers that are small: as numbers of few bytes, read back the same.
+{
+	printf 'hone-text 1\nmodule ir=8 opset=17\nconst c = i64[300] ['
+	seq -s ', ' -- -2 297 | tr -d '\n'
+	printf ']\ngraph g {\n  input x: i64[300]\n  y = Add(x, @c)\n  output y = y\n}\n'
+} | ge-load -o small.g && ge-export small.g -o small.onnx && [ "$(wc -c <small.onnx)" -lt 1000 ] && ge-import small.onnx -o again.g &&
+	[ "$(ge-dump small.g | grep ^const)" = "$(ge-dump again.g | grep ^const)" ]
+ok $? 'small integers take few bytes'
 done_testing
