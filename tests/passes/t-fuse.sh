@@ -60,14 +60,16 @@ ok $? "why" || cat why
 
 # A product of many operands becomes products of two in the cheapest order: a chain from its narrow end. What is under "..." gets
 # letters; a letter twice, or nowhere else, is gone before; halves are not rounded in between.
-einsum() { # OPERANDS EQUATION COUNT: so many Einsums are there then
+einsum() { # OPERANDS EQUATION COUNT [SIZES]: so many Einsums are there then
 	{
-		printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n'
+		printf 'hone-text 1\nmodule ir=8 opset=17\n'
+		for o in $(echo "${4-}" | tr , " "); do echo "symbol ${o%=*} 0 inf"; done
+		echo 'graph main {'
 		for o in $1; do echo "  input ${o%%:*}: ${o#*:}"; done
 		printf '  y = Einsum(%s) {equation="%s"}\n  output y = y\n}\n' "$(for o in $1; do printf '%s' "$sep${o%%:*}"; sep=', '; done)" "$2"
 	} >e.txt
 	if ge-load e.txt | ge-shape -o e.g && ge-fuse -q e.g -o f.g && [ "$(ge-dump f.g | grep -c ' = Einsum(')" = "$3" ] && ge-check -q f.g &&
-		[ "$(ge-fuse f.g | ge-stat --digest)" = "$(ge-stat --digest f.g)" ] && run-ref --seed 3 e.g -o 1.npz && run-ref --seed 3 f.g -o 2.npz && equal 1.npz 2.npz; then
+		[ "$(ge-fuse f.g | ge-stat --digest)" = "$(ge-stat --digest f.g)" ] && run-ref --seed 3 ${4:+--set "$4"} e.g -o 1.npz && run-ref --seed 3 ${4:+--set "$4"} f.g -o 2.npz && equal 1.npz 2.npz; then
 		ok 0 "$2: $3"
 	else
 		ok 1 "$2: $3"
@@ -80,4 +82,8 @@ einsum 'a:f32[2,3,4] b:f32[4,5] c:f32[1,5,2]' '...a,ab,...bc->...c' 2
 einsum 'a:f64[3,3,4] b:f64[4,5] c:f64[5,2]' 'iij,jk,kl->l' 3
 einsum 'a:f16[3,4] b:f16[4,5] c:f16[5,2]' 'ij,jk,kl->il' 1
 einsum 'a:f32[3] b:f32[4] c:f32[5] d:f32[2]' 'a,b,c,d->dbca' 3
+# Open sizes, where all axes of a letter have one, or 1; two symbols of one letter may be 1 and not 1.
+einsum 'a:f32[n,8] b:f32[8,m] c:f32[1,k] d:f32[k]' 'ij,jk,kl,l->i' 3 n=3,m=4,k=2
+einsum 'a:f32[h,n,k] b:f32[h,k,m] c:f32[m,m]' '...ij,...jk,kk->i' 3 h=2,n=3,k=4,m=5
+einsum 'a:f32[n,k] b:f32[p,m] c:f32[m,2]' 'ij,jk,kl->il' 1 n=3,k=4,p=4,m=5
 done_testing

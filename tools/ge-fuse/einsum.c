@@ -18,8 +18,18 @@ struct split {
 struct part {
 	val_id v;
 	int rank, letter[RANK_MAX];
-	int64_t dims[RANK_MAX];
+	dim dims[RANK_MAX];
 };
+
+/* An open size counts as this where the order of the products is chosen. */
+enum { OPEN_EXTENT = 64 };
+
+static bool is_one(struct module *m, dim d)
+{
+	int64_t c;
+
+	return poly_is_const(m->dims, d, &c) && c == 1;
+}
 
 /* Letters for what is under "..."; false: all are taken. */
 static bool name_letters(struct split *s)
@@ -65,10 +75,10 @@ static bool letters_of(struct split *s, int set, int n, const struct part *from,
 		}
 	}
 	for (int k = 0; k < to->rank; k++) {
-		to->dims[k] = 1;
+		to->dims[k] = poly_const(s->m->dims, 1);
 		for (int t = 0; t < n; t++)
 			for (int i = 0; i < from[t].rank; i++)
-				if (from[t].letter[i] == to->letter[k] && from[t].dims[i] != 1)
+				if (from[t].letter[i] == to->letter[k] && !is_one(s->m, from[t].dims[i]))
 					to->dims[k] = from[t].dims[i];
 	}
 	return true;
@@ -112,7 +122,9 @@ static bool multiply(struct split *s, int set, int n, const struct part *from, s
 		id = node_new_loose(m, s->g, OP_Einsum, n, in, 1);
 		node(m, id)->name = node(m, s->root)->name;
 		to->v = node(m, id)->out[0];
-		val(m, to->v)->type = type_make(m, val(m, from[0].v)->type.dtype, to->rank, to->dims);
+		val(m, to->v)->type = (struct type){.dtype = val(m, from[0].v)->type.dtype,
+						    .rank = to->rank,
+						    .dims = arena_copy(&m->arena, to->dims, sizeof *to->dims * (size_t)to->rank)};
 	}
 	attr_set_str(m, id, "equation", equation(s, n, from, to->rank, to->letter));
 	vec_push(&s->order, id);
@@ -133,7 +145,7 @@ static bool make(struct split *s, int set, struct part *to)
 		t++;
 	from[0] = (struct part){.v = node(s->m, s->root)->in[t], .rank = s->q.rank[t]};
 	memcpy(from[0].letter, s->q.axis[t], sizeof from[0].letter);
-	type_dims(s->m, &val(s->m, from[0].v)->type, from[0].dims);
+	memcpy(from[0].dims, val(s->m, from[0].v)->type.dims, sizeof *from[0].dims * (size_t)from[0].rank);
 	einsum_letters(&s->q, set, has);
 	for (int k = 0; k < from[0].rank; k++) {
 		kept += has[from[0].letter[k]];
@@ -143,12 +155,39 @@ static bool make(struct split *s, int set, struct part *to)
 	return kept == from[0].rank || multiply(s, set, 1, from, to);
 }
 
+/* The extent of each letter, 1 or what all its axes have that are not 1; open ones are OPEN_EXTENT. NULL, or why there is none. */
+static const char *extents_of(struct split *s, const struct node *n, int64_t *extent)
+{
+	struct polys *P = s->m->dims;
+	dim of[LETTERS_MAX];
+
+	for (int c = 0; c < LETTERS_MAX; c++)
+		of[c] = poly_const(P, extent[c] = 1);
+	for (int t = 0; t < s->q.terms; t++)
+		for (int k = 0; k < s->q.rank[t]; k++) {
+			dim d = val(s->m, n->in[t])->type.dims[k];
+			int c = s->q.axis[t][k];
+			if (d == POLY_UNKNOWN)
+				return "a size is not known";
+			if (is_one(s->m, d))
+				continue;
+			if (!is_one(s->m, of[c]) && of[c] != d)
+				return "two axes of one letter may differ, and one of them be 1";
+			of[c] = d;
+			if (!poly_is_const(P, d, &extent[c]))
+				extent[c] = OPEN_EXTENT;
+			else if (!extent[c])
+				return "a size is 0";
+		}
+	return NULL;
+}
+
 /* NULL: the nodes are in the order. Sums of halves are not rounded in between: those stay. */
 static const char *split(struct split *s)
 {
 	struct module *m = s->m;
 	const struct node n = *node(m, s->root);
-	int64_t dims[RANK_MAX], extent[LETTERS_MAX];
+	int64_t extent[LETTERS_MAX];
 	int rank[TERMS_MAX];
 	const char *why;
 	struct part whole;
@@ -157,20 +196,12 @@ static const char *split(struct split *s)
 		return "too many operands";
 	for (uint32_t i = 0; i < n.nin; i++) {
 		const struct type *t = &val(m, n.in[i])->type;
-		if (!type_static(m, t) || type_count(m, t) == 0 || t->dtype == DT_F16 || t->dtype == DT_BF16)
-			return "sizes are not known, or halves would be rounded in between";
+		if (t->other || t->rank == RANK_UNKNOWN || t->dtype == DT_F16 || t->dtype == DT_BF16)
+			return "a rank is not known, or halves would be rounded in between";
 		rank[i] = t->rank;
 	}
-	if ((why = einsum_parse(attr_s(&n, "equation"), n.nin, rank, &s->q)))
+	if ((why = einsum_parse(attr_s(&n, "equation"), n.nin, rank, &s->q)) || (why = extents_of(s, &n, extent)))
 		return why;
-	for (int c = 0; c < LETTERS_MAX; c++)
-		extent[c] = 1;
-	for (int t = 0; t < s->q.terms; t++) {
-		type_dims(m, &val(m, n.in[t])->type, dims);
-		for (int k = 0; k < rank[t]; k++)
-			if (dims[k] != 1)
-				extent[s->q.axis[t][k]] = dims[k];
-	}
 	if (!name_letters(s))
 		return "no letters are left for what is under \"...\"";
 	einsum_find_ways(&s->q, extent, &s->ways);
