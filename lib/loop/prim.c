@@ -155,10 +155,10 @@ static const char *split_varying(struct loop_prog *p, nest_id id, int64_t f, con
 	return NULL;
 }
 
-/* A sum of varying length that is split for lanes: the steps too many add nothing. */
-static bool guards_sum(struct loop_prog *p, nest_id id, enum split_tail tail)
+/* A loop of varying length whose steps too many do nothing. */
+static bool guards_rest(struct loop_prog *p, nest_id id, enum split_tail tail)
 {
-	return tail == TAIL_GUARD && lnest(p, id)->reduce && !lnest(p, id)->step && prog_fixed(p, lnest(p, id)->extent);
+	return tail == TAIL_GUARD && !lnest(p, id)->step && prog_fixed(p, lnest(p, id)->extent);
 }
 
 static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum split_tail tail, const char *name0, const char *name1)
@@ -173,7 +173,7 @@ static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum sp
 		return whynot(p, "%s is cut already; split it the other way round", sym_str(l->name));
 	if (l->mark != LOOP_SERIAL)
 		return whynot(p, "%s is marked", sym_str(l->name));
-	if (!fixed && p->params.n && !guards_sum(p, id, tail))
+	if (!fixed && p->params.n && !guards_rest(p, id, tail))
 		return split_varying(p, id, f, name0, name1);
 	if (!fixed && tail != TAIL_GUARD && tail != TAIL_PEEL)
 		return whynot(p, "%s has an extent that varies: only tail=guard or peel", sym_str(l->name));
@@ -392,7 +392,7 @@ const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64
 		return why;
 	if (marked(lnest(p, id)) || lnest(p, id)->cut.n)
 		return whynot(p, "%s is marked or cut already", loop);
-	if (p->params.n && !poly_is_const(p->P, lnest(p, id)->extent, NULL) && !guards_sum(p, id, tail))
+	if (p->params.n && !poly_is_const(p->P, lnest(p, id)->extent, NULL) && !guards_rest(p, id, tail))
 		tail = TAIL_PEEL;
 	if (tail != TAIL_GUARD && tail != TAIL_PEEL && lnest(p, id)->scan)
 		return whynot(p, "%s is a scan: only tail=guard or peel", loop);

@@ -135,13 +135,14 @@ static const char *split_result(struct schedule *r, const struct transformed *q,
 {
 	const char *h = axis_loop(r, q->result, q->h, ""), *w = axis_loop(r, q->result, q->w, ""), *o = axis_loop(r, q->result, q->o, "");
 	bool some = q->block > 1 && q->block < q->lines;
+	const char *const tail[] = {"tail=peel", "tail=guard"}; /* pieces for each rest would repeat all that a block computes */
 	const char *row = loop_part(r, h, some ? 2 : 1);
 	struct words order = {0};
 	if (some)
 		sched_try(r, PRIM_SPLIT, h, "lines", trace_number(q->tile));
 	else
-		sched_try(r, PRIM_SPLIT, h, trace_number(q->tile), "tail=peel");
-	sched_try(r, PRIM_SPLIT, w, trace_number(q->tile), "tail=peel");
+		sched_try(r, PRIM_SPLIT, h, trace_number(q->tile), tail[axis_varies(r->p, q->result, q->h)]);
+	sched_try(r, PRIM_SPLIT, w, trace_number(q->tile), tail[axis_varies(r->p, q->result, q->w)]);
 	sched_try(r, PRIM_SPLIT, o, trace_number(r->lanes), "tail=peel");
 	words_add(&order, loop_part(r, h, 0));
 	if (some)
