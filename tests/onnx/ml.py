@@ -28,9 +28,9 @@ def run(cmd):
     return p.returncode, p.stderr.strip()
 
 
-def compare(got, want, tol):
+def compare(got, want, tols):
     for k, w in want.items():
-        g = got[k]
+        g, tol = got[k], tols[k] if isinstance(tols, dict) else tols
         if np.asarray(w).dtype == object:
             g, w = g.astype(str), w.astype(str)
         assert g.shape == w.shape and g.dtype.kind == w.dtype.kind and (g.dtype == w.dtype or w.dtype.kind == "U"), (k, g.dtype, g.shape, w.dtype, w.shape)
@@ -39,6 +39,31 @@ def compare(got, want, tol):
         else:
             same = (np.isnan(g) & np.isnan(w)) | (np.abs(g - w) <= tol * np.maximum(1, np.abs(w))) | (g == w)
             assert same.all(), (k, g[~same][:5], w[~same][:5])
+
+
+class together:
+    """Cases of `one` within become parts of few models, so that one build compares them all: those that are exported, and those that are not."""
+    cases = None
+
+    def __enter__(self):
+        together.cases = []
+
+    def __exit__(self, *failed):
+        cases, together.cases = together.cases, None
+        for key in {c["key"]: 0 for c in cases} if not failed[0] else ():
+            self.run(*key, [c for c in cases if c["key"] == key])
+
+    def run(self, native, export, version, cases):
+        nodes, inputs, feed, tol, want = [], [], {}, {}, {}
+        for k, c in enumerate(cases):
+            names = {n: f"{k}{n}" for n in (*c["feed"], *c["outs"])}
+            feed |= {names[n]: a for n, a in c["feed"].items()}
+            inputs += [h.make_tensor_value_info(names[n], h.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in c["feed"].items()]
+            nodes.append(h.make_node(c["op"], [names[n] for n in c["feed"]], [names[n] for n in c["outs"]], domain="ai.onnx.ml", **c["attrs"]))
+            tol |= {names[n]: c["tol"] for n in c["outs"]}
+        g = h.make_graph(nodes, "g", inputs, [onnx.ValueInfoProto(name=n) for n in tol])
+        sets = [h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", version)]
+        check("; ".join(c["what"] for c in cases), h.make_model(g, opset_imports=sets, ir_version=8), feed, tol, native=native, export=export)
 
 
 def check(what, model, feed, tol=1e-5, want=None, keep=None, native=True, export=True):
@@ -74,6 +99,9 @@ def check(what, model, feed, tol=1e-5, want=None, keep=None, native=True, export
 
 def one(what, op, feeds, outs=("y",), tol=1e-5, want=None, consts={}, version=3, native=False, export=True, **attrs):
     feed = {f"x{i}": a for i, a in enumerate(feeds)}
+    if together.cases is not None and want is None and not consts:
+        together.cases.append(dict(key=(native, export, version), what=what, op=op, feed=feed, outs=outs, tol=tol, attrs=attrs))
+        return
     init = [numpy_helper.from_array(a, n) for n, a in consts.items()]
     g = h.make_graph([h.make_node(op, [*feed, *consts], list(outs), domain="ai.onnx.ml", **attrs)], "g",
                      [h.make_tensor_value_info(n, onnx.TensorProto.STRING if a.dtype.kind == "U" else h.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in feed.items()],
@@ -83,6 +111,11 @@ def one(what, op, feeds, outs=("y",), tol=1e-5, want=None, consts={}, version=3,
 
 
 def numeric():
+    with together():
+        rows_of_numbers()
+
+
+def rows_of_numbers():
     c = int(rng.integers(2, 6))
     for t in (np.float32, np.float64, np.int64, np.int32):
         x = (f32(4, c) * 5).astype(t)
@@ -112,11 +145,20 @@ TOL = {"NONE": 1e-4, "LOGISTIC": 1e-4, "SOFTMAX": 1e-4, "SOFTMAX_ZERO": 1e-4, "P
 
 
 def linear():
+    with together():
+        transforms()
+    one_row()
+
+
+def transforms():
     for post in ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT"):
         x, c = f32(6, 4), 3
         w, b = (f32(c, 4), f32(c)) if post != "PROBIT" else (f32(c, 4) * np.float32(0.02), np.full(c, 0.5, np.float32))
         one(f"LinearClassifier {post}", "LinearClassifier", [x], ("l", "s"), TOL[post], native=post in ("NONE", "PROBIT"), coefficients=fl(w), intercepts=fl(b), classlabels_ints=[7, 3, 5], post_transform=post)
         one(f"LinearRegressor {post}", "LinearRegressor", [x], tol=TOL[post], coefficients=fl(w), intercepts=fl(b), targets=3, post_transform=post)
+
+
+def one_row():
     w, b = f32(4), f32(1)
     x = f32(6, 4)
     one("LinearClassifier of one row", "LinearClassifier", [x], ("l", "s"), coefficients=fl(w), intercepts=fl(b), classlabels_ints=[5, 9])
@@ -144,6 +186,11 @@ def encoders():
 
 
 def vectors():
+    with together():
+        regressors_of_vectors()
+
+
+def regressors_of_vectors():
     for kernel, n in (("LINEAR", 5), ("POLY", 5), ("RBF", 5), ("SIGMOID", 5), ("LINEAR", 0)):
         one(f"SVMRegressor {kernel} of {n}", "SVMRegressor", [f32(4, 3)], tol=1e-4, kernel_type=kernel, kernel_params=[0.3, 0.1, 2.0], n_supports=n, rho=fl(f32(1)),
             coefficients=fl(f32(n or 3)), **({"support_vectors": fl(f32(n, 3))} if n else {}))
@@ -197,6 +244,12 @@ MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRA
 
 
 def trees():
+    with together():
+        forests()
+    some_trees()
+
+
+def forests():
     values = [-1.0, -0.5, 0.0, 0.5, 1.0]
     rows = lambda t, n=17: rng.choice(np.array(values + [np.nan]), (n, 4)).astype(t)
     for depth, modes in ((5, MODES), (7, ["BRANCH_LT"]), (9, MODES), (8, ["BRANCH_LEQ"])):  # from 32 rows on small trees are computed otherwise
@@ -215,7 +268,11 @@ def trees():
         for post in ("NONE", "LOGISTIC") if not positive else ("NONE",):
             one(f"TreeEnsembleClassifier {post} of one score, {'' if positive else 'not '}positive", "TreeEnsembleClassifier", [rows(np.float32)], ("l", "s"), TOL[post], native=True,
                 post_transform=post, classlabels_int64s=[4, 2], base_values=[0.125], **forest(5, 4, 1, 1, "class", MODES, values, positive))
-    x = rows(np.float32)
+
+
+def some_trees():
+    values = [-1.0, -0.5, 0.0, 0.5, 1.0]
+    x = rng.choice(np.array(values + [np.nan]), (17, 4)).astype(np.float32)
     a = forest(3, 4, 2, 2, "class", ["BRANCH_LEQ"], values)
     one("TreeEnsembleRegressor of the same trees", "TreeEnsembleRegressor", [x], native=True, n_targets=2, **{k.replace("class_", "target_"): v for k, v in a.items()})
     shared = dict(nodes_treeids=[0] * 6, nodes_nodeids=list(range(6)), nodes_featureids=[0, 1, 2, 0, 0, 0], nodes_values=[0.1, -0.2, 0.3, 0, 0, 0],
@@ -321,6 +378,16 @@ def ensembles():
 
 def machines():
     """SVMClassifier: pairs of classes, with probabilities and without."""
+    with together():
+        pairs_of_classes()
+    w, b = f32(3, 4), f32(1)
+    x = f32(6, 4)
+    s = x @ w.T + b
+    one("SVMClassifier, linear", "SVMClassifier", [x], ("l", "s"), 1e-4, coefficients=fl(w), rho=fl(b), classlabels_ints=[5, 7, 9], kernel_type="LINEAR",
+        want={"l": np.array([5, 7, 9])[s.argmax(1)], "s": s})
+
+
+def pairs_of_classes():
     for kernel in ("LINEAR", "POLY", "RBF", "SIGMOID"):
         for classes in (2, 3, 5):
             count = rng.integers(1, 4, classes)
@@ -330,11 +397,6 @@ def machines():
             one(f"SVMClassifier {kernel} of {classes} classes", "SVMClassifier", [f32(6, 3)], ("l", "s"), 1e-4, native=True, **a)
             p = dict(prob_a=fl(-np.abs(f32(pairs))), prob_b=fl(f32(pairs)))
             one(f"SVMClassifier {kernel} of {classes} classes, probabilities", "SVMClassifier", [f32(6, 3)], ("l", "s"), 1e-4, native=True, export=False, **a, **p)
-    w, b = f32(3, 4), f32(1)
-    x = f32(6, 4)
-    s = x @ w.T + b
-    one("SVMClassifier, linear", "SVMClassifier", [x], ("l", "s"), 1e-4, coefficients=fl(w), rho=fl(b), classlabels_ints=[5, 7, 9], kernel_type="LINEAR",
-        want={"l": np.array([5, 7, 9])[s.argmax(1)], "s": s})
 
 
 def maps():
@@ -392,26 +454,6 @@ def zip_maps():
         report(f"ZipMap with {len(bad)} lists of keys that do not fit", "" if rc == 65 and say in err else f": {rc} {err}")
 
 
-def learned():
-    """Models as scikit-learn's converter writes them, where it is installed."""
-    try:
-        from skl2onnx import to_onnx
-        from sklearn import datasets, ensemble, pipeline, preprocessing, svm, tree
-    except ImportError:
-        return
-    x, y = datasets.make_classification(120, 6, n_classes=3, n_informative=4, random_state=seed)
-    two = y > 0
-    z = x[:, 0] * x[:, 1]
-    for what, m, t in (("a tree", tree.DecisionTreeClassifier(), y), ("a random forest", ensemble.RandomForestClassifier(5), y), ("a random forest of two", ensemble.RandomForestClassifier(5), two),
-                       ("a forest of numbers", ensemble.RandomForestRegressor(5), z), ("boosting", ensemble.GradientBoostingClassifier(n_estimators=5), y),
-                       ("boosting of two", ensemble.GradientBoostingClassifier(n_estimators=5), two), ("boosting of numbers", ensemble.GradientBoostingRegressor(n_estimators=5), z),
-                       ("AdaBoost", ensemble.AdaBoostClassifier(n_estimators=3), y), ("vectors", svm.SVC(), y), ("vectors of two", svm.SVC(), two), ("vectors, probabilities", svm.SVC(probability=True), y),
-                       ("a pipeline", pipeline.make_pipeline(preprocessing.StandardScaler(), ensemble.ExtraTreesClassifier(5)), y)):
-        m.fit(x, t)
-        model = to_onnx(m, x[:1].astype(np.float32), target_opset=17, options={"zipmap": False} if hasattr(m, "predict_proba") else None)
-        check("scikit-learn: " + what, model, {model.graph.input[0].name: x[:30].astype(np.float32)}, 1e-4, keep=None if hasattr(m, "predict_proba") or t is z else {"output_label"}, native=True, export="proba" not in what)
-
-
 def chain():
     """Types before an operator are looked for once a node, not once a path."""
     nodes = [h.make_node("Add", [f"a{k}", f"a{k}"], [f"a{k + 1}"]) for k in range(60)]
@@ -459,6 +501,6 @@ def nuls():
 
 
 if __name__ == "__main__":
-    for part in (texts, nuls, numeric, linear, encoders, vectors, trees, ensembles, machines, maps, zip_maps, learned, chain):
+    for part in (texts, nuls, numeric, linear, encoders, vectors, trees, ensembles, machines, maps, zip_maps, chain):
         part()
     print(f"# seed {seed}: {results} results")
