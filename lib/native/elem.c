@@ -1,5 +1,6 @@
 /* Elementwise operators, of every type and any sizes: one function of doubles, one of 64-bit integers where they have a meaning. */
 #include "native/native.h"
+#include "native/pairs.h"
 
 enum { ELEM_BLOCK = 256 };
 
@@ -389,6 +390,24 @@ static const char *elem_two(struct native *n, const struct elem_row *f)
 	return elem_pair(n, f, &n->in[0], &n->in[1], f->to_bool ? NATIVE_BOOL : n->in[0].type, NULL);
 }
 
+static const char *elem_equal_strings(struct native *n)
+{
+	const struct native_string *a = n->in[0].data, *b = n->in[1].data;
+	struct pairs p;
+	const char *why = pairs_begin(n, &p);
+	uint8_t *y;
+
+	if (why)
+		return why;
+	if (!(y = n->room(n, 0, NATIVE_BOOL, p.rank, p.dims)))
+		return native_no_room(n);
+	for (int64_t i = 0, count = native_count_of(p.rank, p.dims); i < count; i++, pairs_next(&p)) {
+		const struct native_string *s = &a[p.from[0]], *t = &b[p.from[1]];
+		y[i] = s->n == t->n && (!s->n || !memcmp(s->s, t->s, s->n));
+	}
+	return NULL;
+}
+
 /* ---- any number of operands ---- */
 
 static const char *elem_same(struct native *n)
@@ -539,6 +558,8 @@ NATIVE const char *native_PRelu(struct native *n)
 NATIVE const char *native_SwiGLU(struct native *n) { return elem_two(n, &(struct elem_row){.d2 = elem_d2_SwiGLU, .attr = {{"alpha"}}}); }
 NATIVE const char *native_Equal(struct native *n)
 {
+	if (n->in[0].type == NATIVE_STR && n->in[1].type == NATIVE_STR)
+		return elem_equal_strings(n);
 	return elem_two(n, &(struct elem_row){.d2 = elem_d2_Equal, .i2 = elem_i2_Equal, .to_bool = true});
 }
 NATIVE const char *native_Less(struct native *n)

@@ -74,7 +74,7 @@ struct native_tensor {
 struct native_attr {
 	const char *name;
 	bool given; /* false: it is the default */
-	int n;      /* elements of a list, else 1 */
+	int n;      /* elements of a list, bytes of a string, else 1 */
 	int64_t i;
 	double f;
 	const char *s;

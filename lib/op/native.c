@@ -44,7 +44,7 @@ static void given_attr(struct module *m, const struct attr *a, struct native_att
 	switch ((enum attr_kind)a->kind) {
 	case ATTR_INT: x->i = a->u.i; break;
 	case ATTR_FLOAT: x->f = a->u.f; break;
-	case ATTR_STR: x->s = a->u.s; break;
+	case ATTR_STR: x->s = a->u.s, x->n = (int)a->n; break;
 	case ATTR_INTS: x->ints = a->u.ints; break;
 	case ATTR_FLOATS: x->floats = a->u.floats; break;
 	case ATTR_TENSOR: {
@@ -77,7 +77,7 @@ static void default_attr(struct op_attr *d, struct native_attr *x, struct arena 
 	switch (d->kind) {
 	case 'i': x->i = op_attr_int(d); break;
 	case 'f': x->f = (float)op_attr_float(d); break;
-	case 's': x->s = arena_printf(arena, "%.*s", (int)d->ndef, d->def); break;
+	case 's': x->s = arena_printf(arena, "%.*s", (int)d->ndef, d->def), x->n = (int)d->ndef; break;
 	case 'I':
 		x->ints = ints = ARENA_ARRAY(arena, int64_t, d->ndef);
 		for (; d->ndef; op_attr_step(d))
@@ -126,6 +126,7 @@ bool native_takes_texts(const struct node *n)
 	switch (n->op) {
 	case OP_Compress:
 	case OP_Concat:
+	case OP_Equal:
 	case OP_Expand:
 	case OP_Find:
 	case OP_Flatten:
@@ -139,7 +140,9 @@ bool native_takes_texts(const struct node *n)
 	case OP_Slice:
 	case OP_Split:
 	case OP_Squeeze:
+	case OP_StringConcat:
 	case OP_StringNormalizer:
+	case OP_StringSplit:
 	case OP_Tile:
 	case OP_TfIdfVectorizer:
 	case OP_Tokenize:

@@ -5,30 +5,6 @@
 #include "op/regex.h"
 #include "op/strings.h"
 
-static const char *eval_concat_strings(struct eval *e)
-{
-	const struct tensor *a = e->in[0], *b = e->in[1];
-	struct bcast w;
-	const char *why = bcast_init(&w, 2, (int[]){a->rank, b->rank}, (const int64_t *const[]){a->dims, b->dims}, e->tmp);
-
-	if (why)
-		return why;
-	struct text *x = texts_of(e->tmp, a), *y = texts_of(e->tmp, b), *out = eval_scratch(e, sizeof *out * (size_t)(w.count + 1));
-	int64_t at = 0, n = w.rank ? w.dims[w.rank - 1] : 1;
-	for (bool more = w.count > 0; more; more = bcast_next(&w)) {
-		for (int64_t i = 0; i < n; i++, at++) {
-			struct text l = x[w.off[0] + i * (w.rank ? w.stride[0][w.rank - 1] : 0)];
-			struct text r = y[w.off[1] + i * (w.rank ? w.stride[1][w.rank - 1] : 0)];
-			char *s = eval_scratch(e, l.n + r.n + 1);
-			memcpy(s, l.s, l.n);
-			memcpy(s + l.n, r.s, r.n);
-			out[at] = (struct text){s, l.n + r.n};
-		}
-	}
-	eval_texts(e, 0, w.out_rank, w.out_dims, out);
-	return NULL;
-}
-
 /* ---- StringSplit ---- */
 
 /* Result 0: the words of each string of operand 0, along an axis of their own. */
@@ -54,78 +30,6 @@ static const char *shape_split_strings(struct infer *I)
 	if (!why)
 		rule_out(I, 1, DT_I64, rule_rank(I, 0), I->in[0].dims);
 	return why;
-}
-
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-static struct text without_spaces(struct text s)
-{
-	for (; s.n && is_space(*s.s); s.s++)
-		s.n--;
-	return s;
-}
-
-/* The part of *s before the first `by` (empty: spaces), which *s then is behind; false: there is none. */
-static bool cut_part(struct text *s, struct text by, struct text *part)
-{
-	for (size_t i = 0; i + (by.n ? by.n : 1) <= s->n; i++)
-		if (by.n ? !memcmp(s->s + i, by.s, by.n) : is_space(s->s[i])) {
-			size_t end = i + (by.n ? by.n : 1);
-			*part = (struct text){s->s, i};
-			*s = (struct text){s->s + end, s->n - end};
-			return true;
-		}
-	return false;
-}
-
-/* The parts of s, at most `most` cuts (negative: any number): how many. to NULL: only counts. */
-static int64_t split_text(struct text s, struct text by, int64_t most, struct text *to)
-{
-	int64_t n = 0;
-	struct text part;
-
-	for (;;) {
-		if (!by.n)
-			s = without_spaces(s);
-		if (!by.n && !s.n)
-			return n;
-		if ((most >= 0 && n >= most) || !cut_part(&s, by, &part))
-			break;
-		if (to)
-			to[n] = part;
-		n++;
-	}
-	if (to)
-		to[n] = s;
-	return n + 1;
-}
-
-static const char *eval_split_strings(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	const struct attr *d = attr_find(e->n, "delimiter");
-	struct text by = d ? (struct text){d->u.s, d->n} : (struct text){"", 0}, *in = texts_of(e->tmp, x);
-	int64_t most = attr_int(e->n, "maxsplit", -1), count = tensor_count(x), widest = 0, dims[RANK_MAX];
-
-	if (x->rank >= RANK_MAX)
-		return eval_why(e, "the result has more than %d axes", RANK_MAX);
-	int64_t *counts = eval_scratch(e, sizeof *counts * (size_t)(count + 1));
-	for (int64_t i = 0; i < count; i++) {
-		counts[i] = split_text(in[i], by, most, NULL);
-		widest = counts[i] > widest ? counts[i] : widest;
-	}
-	struct text *out = eval_scratch(e, sizeof *out * (size_t)(count * widest + 1));
-	for (int64_t i = 0; i < count; i++) {
-		split_text(in[i], by, most, out + i * widest);
-		for (int64_t k = counts[i]; k < widest; k++)
-			out[i * widest + k] = (struct text){"", 0};
-	}
-	for (int k = 0; k < x->rank; k++)
-		dims[k] = x->dims[k];
-	memcpy(tensor_bytes(eval_out(e, 1, DT_I64, x->rank, dims)), counts, sizeof *counts * (size_t)count);
-	dims[x->rank] = widest;
-	eval_texts(e, 0, x->rank + 1, dims, out);
-	return NULL;
 }
 
 /* ---- RegexFullMatch ---- */
@@ -225,8 +129,8 @@ static const char *shape_tfidf(struct infer *I)
 
 const struct op ops_text[] = {
 	{OP_RegexFullMatch, shape_match, eval_match, .unable = unable_match, .counted = true},
-	{OP_StringConcat, shape_broadcast, eval_concat_strings},
-	{OP_StringSplit, shape_split_strings, eval_split_strings, .counted = true},
+	{OP_StringConcat, shape_broadcast, eval_native},
+	{OP_StringSplit, shape_split_strings, eval_native, .counted = true},
 	{OP_StringNormalizer, shape_normalize, eval_native},
 	{OP_TfIdfVectorizer, shape_tfidf, eval_native},
 	{OP_Tokenize, rule_words, eval_native},

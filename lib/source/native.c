@@ -123,7 +123,7 @@ static void put_attr(FILE *f, const struct native_attr *a)
 		put_attr_tensor(f, a->tensor);
 	} else if (a->s) {
 		fprintf(f, ", .s = ");
-		put_string(f, a->s);
+		put_bytes(f, a->s, (size_t)a->n);
 	} else {
 		fprintf(f, a->i == INT64_MIN ? ", .i = INT64_MIN" : ", .i = %" PRId64, a->i);
 		fprintf(f, ", .f = ");
@@ -183,6 +183,16 @@ bool puts_texts(struct emission *e)
 
 	for (size_t k = 0; k < g->out.n; k++)
 		if (text_borrowed(e, g->out.a[k]))
+			return true;
+	return false;
+}
+
+bool takes_texts(const struct emission *e)
+{
+	const struct graph *g = graph(e->M->m, e->M->m->main);
+
+	for (size_t k = 0; k < g->in.n; k++)
+		if (!val(e->M->m, g->in.a[k])->type.other && val(e->M->m, g->in.a[k])->type.dtype == DT_STR)
 			return true;
 	return false;
 }

@@ -34,6 +34,8 @@ void put_native_texts(struct emission *e, FILE *f, uint32_t c); /* strings that 
 /* May what is in the strings of v, an output, lie in an input or in a value of this run? Does the model have such outputs? */
 bool text_borrowed(struct emission *e, val_id v);
 bool puts_texts(struct emission *e);
+/* Is an input of strings? */
+bool takes_texts(const struct emission *e);
 /* Call c as x: itself, or what is native in its place and reads no constants. */
 void put_native_call(struct emission *e, FILE *f, uint32_t c, const struct call *x);
 

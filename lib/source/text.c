@@ -110,6 +110,7 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 		     {"@SHAPED@", e->M->shaped},
 		     {"@LISTED@", e->M->listed},
 		     {"@TEXTS@", puts_texts(e)},
+		     {"@WORDED@", takes_texts(e)},
 		     {"@FLOWS@", e->M->kin},
 		     {"@KEPT@", e->M->states.n},
 		     {"@GROWS@", e->M->nappend}};

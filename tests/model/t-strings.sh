@@ -24,6 +24,7 @@ graph main {
   r = Relu(at) "relu"
   l = SequenceLength(t) "length"
   has = OptionalHasElement(o) "has"
+  match = RegexFullMatch(w) {pattern="t.*"} "match"
   q = Optional(r) "wrap"
   output parts = parts
   output counts = counts
@@ -33,6 +34,7 @@ graph main {
   output q = q
   output o = o
   output fixed = @fixed
+  output match = match
 }
 END
 "$python" - <<'END'
@@ -51,7 +53,7 @@ import numpy as np
 y = np.load("d.npz")
 assert y["parts"].tolist() == [["t", "", "-"], ["-", "", ""], ["kaff", "", "-"]] and y["counts"].tolist() == [3, 1, 3], y["parts"]
 assert [y["t[%d]" % i].tolist() for i in range(3)] == [[[1, -2]], [[-3], [4]], [1, 0]] and y["l"] == 3 and y["has"]
-assert y["q"].tolist() == [[0], [4]] and y["o"].tolist() == [5] and y["fixed"].tolist() == ["a", "b"]
+assert y["q"].tolist() == [[0], [4]] and y["o"].tolist() == [5] and y["fixed"].tolist() == ["a", "b"] and y["match"].tolist() == [True, False, False]
 END
 ok $? "and what they must be"
 run-dev words.so -i none.npz -o d.npz 2>err
@@ -88,7 +90,7 @@ static float one[] = {1, -2}, two[] = {-3, 4}, five[] = {5};
 static struct hone_text w[] = {{"tee", 3}, {NULL, 0}, {"k\0ffee", 6}}, p[] = {{"a", 1}, {"x", 1}};
 static struct hone_value s[] = {{1, 2, (const int64_t[]){1, 2}, one}, {1, 2, (const int64_t[]){2, 1}, two}}, o[] = {{1, 1, (const int64_t[]){1}, five}};
 static struct hone_value in[4];
-static struct hone_value out[8];
+static struct hone_value out[9];
 static const int64_t n1[] = {1}, n2[] = {2}, n3[] = {3};
 static void good(void)
 {

@@ -469,10 +469,12 @@ def texts():
     words = np.array(["", "a", "bb", "l\u00e4ngs", "x" * 60, '"quote\\?', "new\nline", "0"])
     x, z = rng.choice(words, (5, 4)), rng.choice(words, (5, 1))
     const = {"one": np.array([2, 0, -1]), "flat": np.array([-1]), "from": np.array([1]), "to": np.array([4]), "twice": np.array([2, 1]), "wide": np.array([5, 3]),
-             "at": np.array([[0, 1], [4, 3]]), "is": rng.random((5, 1)) < 0.5, "some": np.array([True, False, True]), "w": words[:4].astype(object)}
+             "at": np.array([[0, 1], [4, 3]]), "is": rng.random((5, 1)) < 0.5, "some": np.array([True, False, True]), "w": words[:4].astype(object), "tail": np.array(["x-"], object)}
     moves = [("Gather", "x one", dict(axis=1)), ("Concat", "x z x", dict(axis=1)), ("Transpose", "x", {}), ("Reshape", "x flat", {}), ("Identity", "x", {}), ("Slice", "x from to", {}),
-             ("Tile", "x twice", {}), ("Expand", "z wide", {}), ("GatherND", "x at", {}), ("Where", "is x w", {}), ("Compress", "x some", dict(axis=0))]
+             ("Tile", "x twice", {}), ("Expand", "z wide", {}), ("GatherND", "x at", {}), ("Where", "is x w", {}), ("Compress", "x some", dict(axis=0)),
+             ("Equal", "x z", {}), ("StringConcat", "z x", {}), ("StringConcat", "x tail", {})]
     nodes = [h.make_node(op, names.split(), [f"y{i}"], **a) for i, (op, names, a) in enumerate(moves)] + [h.make_node("Split", ["x"], ["s0", "s1"], axis=1, num_outputs=2)]
+    nodes += [h.make_node("StringSplit", ["y13"], ["p0", "n0"], delimiter="x"), h.make_node("StringSplit", ["y13"], ["p1", "n1"], delimiter="-", maxsplit=0)]
     nodes += [h.make_node("LabelEncoder", ["x"], ["code"], domain="ai.onnx.ml", keys_strings=[str(w) for w in words[1:7]], values_int64s=list(range(6))),
               h.make_node("LabelEncoder", ["code"], ["word"], domain="ai.onnx.ml", keys_int64s=list(range(6)), values_strings=[str(w) for w in words[::-1][1:7]]),
               h.make_node("OneHotEncoder", ["z"], ["hot"], domain="ai.onnx.ml", cats_strings=[str(w) for w in words[[3, 0, 7, 4]]], zeros=1)]
@@ -485,8 +487,8 @@ def texts():
               h.make_node("StringNormalizer", ["line"], ["upper"], case_change_action="UPPER", locale="C", is_case_sensitive=1, stopwords=["a", "0", str(words[3])])]
     g = h.make_graph(nodes, "g", [h.make_tensor_value_info(n, onnx.TensorProto.STRING, [n + "0", a.shape[1]]) for n, a in (("x", x), ("z", z))],
                      [onnx.ValueInfoProto(name=o) for n in nodes for o in n.output], [numpy_helper.from_array(a, n) for n, a in const.items()])
-    model = h.make_model(g, opset_imports=[h.make_opsetid("", 18), h.make_opsetid("ai.onnx.ml", 3), h.make_opsetid("com.microsoft", 1)], ir_version=8)
-    check("strings, moved, looked for and cut into tokens", model, {"x": x, "z": z}, native="--no-fallback", export=False)
+    model = h.make_model(g, opset_imports=[h.make_opsetid("", 20), h.make_opsetid("ai.onnx.ml", 3), h.make_opsetid("com.microsoft", 1)], ir_version=9)
+    check("strings, moved, compared, joined, looked for and cut into tokens", model, {"x": x, "z": z}, native="--no-fallback", export=False)
 
 
 def nuls():
