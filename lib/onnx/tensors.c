@@ -186,17 +186,19 @@ static uint64_t number(struct importer *c, const ProtobufCBinaryData *b, const c
 /* The external data of t, of t->nbytes bytes. */
 static const struct external_file *external_bytes(struct importer *c, const struct tensor *t, const Onnx__TensorProto *p, uint64_t *at)
 {
-	sym location = 0;
-	uint64_t offset = 0, length = t->nbytes;
-	for (size_t i = 0; i < p->n_external_data; i++) {
-		const Onnx__StringStringEntryProto *e = p->external_data[i];
-		if (bytes_are(&e->key, "location"))
-			location = import_name(&e->value);
-		else if (bytes_are(&e->key, "offset"))
-			offset = number(c, &e->value, "offset", label(p));
-		else if (bytes_are(&e->key, "length"))
-			length = number(c, &e->value, "length", label(p));
-	}
+	static const char *const keys[] = {"location", "offset", "length"};
+	const ProtobufCBinaryData *of[3] = {0};
+	for (size_t i = 0; i < p->n_external_data; i++)
+		for (int k = 0; k < 3; k++) {
+			if (!bytes_are(&p->external_data[i]->key, keys[k]))
+				continue;
+			if (of[k])
+				import_die(c, "tensor '%s': external data has its %s twice", label(p), keys[k]);
+			of[k] = &p->external_data[i]->value;
+		}
+	sym location = of[0] ? import_name(of[0]) : 0;
+	uint64_t offset = of[1] ? number(c, of[1], keys[1], label(p)) : 0;
+	uint64_t length = of[2] ? number(c, of[2], keys[2], label(p)) : t->nbytes;
 	if (t->dtype == DT_STR)
 		import_die(c, "tensor '%s': strings cannot be external data", label(p));
 	if (length != t->nbytes)
@@ -206,8 +208,8 @@ static const struct external_file *external_bytes(struct importer *c, const stru
 			   label(p), t->nbytes, (unsigned long long)length);
 	const struct external_file *f = external_open(c, location, label(p));
 	if (offset > f->n || t->nbytes > f->n - offset)
-		import_die(c, "tensor '%s' needs bytes %llu to %llu of '%s', which has %zu; cut short?", label(p),
-			   (unsigned long long)offset, (unsigned long long)(offset + t->nbytes), f->path, f->n);
+		import_die(c, "tensor '%s' needs %zu bytes from %llu on of '%s', which has %zu; cut short?", label(p), t->nbytes,
+			   (unsigned long long)offset, f->path, f->n);
 	*at = offset;
 	return f;
 }

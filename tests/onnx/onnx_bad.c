@@ -148,6 +148,11 @@ static void external_data(void)
 	expect("external data below", external("sub/w.bin", NULL, NULL), 0, "");
 	expect("external data past the end", external("w.bin", "12", "8"), 65, "which has 16");
 	expect("external data at an offset of 2^64", external("w.bin", "18446744073709551608", "8"), 65, "which has 16");
+	struct pb twice = tensor("w", FLOAT);
+	pb_int(&twice, 14, 1);
+	entry(&twice, 13, "location", "sub/w.bin");
+	entry(&twice, 13, "location", "w.bin");
+	expect("external data in two places", with_tensor(twice), 65, "its location twice");
 	expect("external offset no number", external("w.bin", "0x8", "8"), 65, "not a number");
 	expect("external length that does not fit", external("w.bin", "0", "16"), 65, "8 bytes by its type");
 	expect("external data above", external("../w.bin", NULL, NULL), 65, "leaves the model's directory");

@@ -95,10 +95,11 @@ static pid_t start(struct argv *v)
 	return pid;
 }
 
-/* Does a compiler say that it had no memory, or was killed? The line that says it, without its end; NULL: no. */
+/* Does a compiler say that it had no memory or files, or was killed? The line that says it, without its end; NULL: no. */
 static char *starved(char *said)
 {
-	static const char *const words[] = {"signal terminated program", "ut of memory", "memory exhausted", "Cannot allocate memory"};
+	static const char *const words[] = {"signal terminated program", "ut of memory",     "memory exhausted",
+					    "Cannot allocate memory",    "file descriptors", "Too many open files"};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		char *at = strstr(said, words[i]);
@@ -124,7 +125,7 @@ static noreturn void failed(const char *what)
 		die(EX_IO, "%s: %s", what, strerror(ENOSPC));
 	const char *line = starved(text);
 	if (line)
-		die(EX_SYSTEM, "%s had not enough memory or stack, or was killed: %s", what, line);
+		die(EX_SYSTEM, "%s had not enough memory, stack or files, or was killed: %s", what, line);
 	put_shown_lines(stderr, text);
 	die(EX_BUG, "%s failed; its messages are above", what);
 }
