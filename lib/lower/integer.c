@@ -125,6 +125,13 @@ int64_t int_step(struct lower *L, bool words)
 	return row ? instr_row(row)->extent[1] : 1;
 }
 
+int64_t int_mixed_step(struct lower *L)
+{
+	int row = row_for(L, DT_I16, DT_I8);
+
+	return row ? instr_row(row)->extent[1] : 1;
+}
+
 const char *int_words_best(struct lower *L) { return int_words_fit(L, int_algos[0]) ? int_algos[0] : ALGO_USUAL; }
 
 enum dtype int_words_weights(struct lower *L)

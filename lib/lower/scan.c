@@ -259,14 +259,14 @@ static ex_id peep(struct rnn *q, stage_id s, ex_id x, int number, ex_id c)
 	return low_has(L, 7) ? low_fn2(L, FN_ADD, x, low_fn2(L, FN_MUL, low_read_wide(L, 7, at), c)) : x;
 }
 
-/* R's codes as words, padded with 0 to K in a row. */
-static stage_id code_words(struct rnn *q, int64_t K)
+/* R's codes, padded with 0 to K in a row: bytes where an instruction multiplies these with words, else words. */
+static stage_id code_rows(struct rnn *q, int64_t K)
 {
 	struct lower *L = q->L;
-	stage_id s = low_stage(L, "wwords", DT_I16, 2, (int64_t[]){q->gates * q->H, K}, "g k");
+	stage_id s = low_stage(L, "wwords", int_mixed_step(L) > 1 ? DT_I8 : DT_I16, 2, (int64_t[]){q->gates * q->H, K}, "g k");
 	poly at[3] = {poly_const(L->p->P, q->d), stage_axis(L->p, s, 0), stage_axis(L->p, s, 1)};
 	poly inside = poly_sub(L->p->P, poly_const(L->p->P, q->H - 1), at[2]);
-	ex_id e = ex_cast(L->p, DT_I16, low_read(L, 2, at));
+	ex_id e = ex_cast(L->p, lbuf(L->p, lstage(L->p, s)->out)->dtype, low_read(L, 2, at));
 
 	stage_body(L->p, s, COMB_NONE, ex_guard(L->p, 1, &inside, e, low_num(L, e, 0)));
 	return s;
@@ -277,7 +277,7 @@ static void code_product(struct rnn *q, stage_id s)
 {
 	struct lower *L = q->L;
 	int64_t K = lbuf(L->p, lstage(L->p, q->codes)->out)->shape[2];
-	stage_id w = code_words(q, K);
+	stage_id w = code_rows(q, K);
 	poly k = stage_reduce(L->p, s, "k", K);
 	ex_id x = low_of(L, q->codes, (poly[]){stage_axis(L->p, s, 0), stage_axis(L->p, s, 1), k});
 
@@ -311,7 +311,7 @@ static void round_stages(struct rnn *q, struct rounding *r)
 		q->codes = step_stage(q, "codes", q->H, "s b j");
 		return;
 	}
-	int64_t step = int_step(q->L, true), K = (q->H + step - 1) / step * step;
+	int64_t mixed = int_mixed_step(q->L), step = mixed > 1 ? mixed : int_step(q->L, true), K = (q->H + step - 1) / step * step;
 	q->codes = low_stage(q->L, "codes", DT_I16, 3, (int64_t[]){q->T, q->B, K}, "s b j");
 	stage_scan(q->L->p, q->codes, 0, q->scan);
 }
