@@ -161,25 +161,6 @@ static const char *direct_best(struct lower *L, double *speed)
 	return !widens_taps(L) && wide_pays(L, products_of(L), per) ? ALGO_WIDE : ALGO_USUAL;
 }
 
-/* Cycles to write and read back what a kernel keeps on the way. */
-static double kept_cycles(struct lower *L, double elements)
-{
-	struct target m = target_filled(L->p->target);
-	double bytes = 4 * elements;
-
-	return 2 * bytes / (bytes > (double)m.l2 ? m.l3_a_cycle : m.l2_a_cycle);
-}
-
-/* Elements of the padded copy that the direct sum reads. */
-static double padded_elements(struct lower *L, const struct window *w)
-{
-	double n = (double)(L->shape[0][0] * L->shape[0][1]);
-
-	for (int i = 0; i < w->n; i++)
-		n *= (double)((L->out_shape[0][2 + i] - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1);
-	return n;
-}
-
 /* Algorithms other than the direct sum are taken where they are faster by a margin: they take more memory, and Winograd's rounds more. */
 static const char *conv_best(struct lower *L)
 {
@@ -196,9 +177,9 @@ static const char *conv_best(struct lower *L)
 	double direct = product_cycles(L, false, taps, places, speed > 1 ? low_dtype(L, 1) : DT_F32, speed);
 	double best = fitted.transform_margin * direct;
 	if (taps_fit(L, &w) && !strcmp(algo, ALGO_USUAL)) {
-		double share = taps_share(L, &w), kept = kept_cycles(L, taps * share * places * (double)L->shape[1][0]);
+		double share = taps_share(L, &w), kept = conv_kept_cycles(L, taps * share * places * (double)L->shape[1][0]);
 		double cycles = product_cycles(L, false, taps, places * share, DT_F32, 1) + kept;
-		if (cycles < best + fitted.transform_margin * kept_cycles(L, padded_elements(L, &w))) {
+		if (cycles < best + fitted.transform_margin * conv_kept_cycles(L, conv_padded_elements(L, &w))) {
 			best = fmin(best, cycles);
 			algo = ALGO_TAPS;
 		}

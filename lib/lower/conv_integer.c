@@ -7,7 +7,7 @@
 #include "target/target.h"
 
 /* The first that fits is the best one, but for what is said in conv_int_best. */
-enum algo { PATCHES_WORDS, PATCHES, MERGED_WORDS, MERGED, WORDS, QUADS, REALS, ALGOS };
+enum algo { PATCHES_WORDS, PATCHES, MERGED_WORDS, MERGED, WORDS, QUADS, FLOATS, REALS, ALGOS };
 static const char *const conv_int_algos[ALGOS + 1] = {
 	[PATCHES_WORDS] = "patches_words",
 	[PATCHES] = "patches",
@@ -15,6 +15,7 @@ static const char *const conv_int_algos[ALGOS + 1] = {
 	[MERGED] = "merged",
 	[WORDS] = "words",
 	[QUADS] = "quads",
+	[FLOATS] = "floats",
 	[REALS] = "reals",
 };
 
@@ -186,7 +187,7 @@ static bool conv_int_fits(struct lower *L, const char *name)
 	enum algo a = algo_of(name);
 	struct window w;
 
-	if (a == QUADS || a == REALS)
+	if (a == QUADS || a == FLOATS || a == REALS)
 		return a == QUADS ? quads_fit(L) : reals_fit(L);
 	if (is_words(a) ? !int_words_fit(L, name) : !int_bytes_fit(L))
 		return false;
@@ -203,12 +204,26 @@ static bool zero_is_known(struct lower *L)
 	return !zero || lex(L->p, zero)->kind == EX_CONST;
 }
 
+/* Do codes take longer to become f32 in each tap, by two operations a vector, than once in a copy? */
+static bool floats_pay(struct lower *L, const struct window *w)
+{
+	double reads = (double)(L->out_shape[0][0] * low_count(L, INT_W)), lanes = target_filled(L->p->target).vector_bytes / 4;
+
+	for (int i = 0; i < w->n; i++)
+		reads *= (double)L->out_shape[0][2 + i];
+	return conv_kept_cycles(L, conv_padded_elements(L, w)) < reads / lanes;
+}
+
 /* Is algorithm a, which fits, worth its copies? */
 static bool worth_it(struct lower *L, enum algo a)
 {
 	struct window w;
 
-	return a == QUADS ? zero_is_known(L) : a != PATCHES || (low_window_known(L, &w) && patches_for_free(L, &w, INT_STEP));
+	if (a == QUADS)
+		return zero_is_known(L);
+	if (a == FLOATS)
+		return low_window_known(L, &w) && floats_pay(L, &w);
+	return a != PATCHES || (low_window_known(L, &w) && patches_for_free(L, &w, INT_STEP));
 }
 
 static const char *conv_int_best(struct lower *L)
@@ -253,6 +268,24 @@ static const char *conv_reals(struct lower *L, const struct window *w)
 	return NULL;
 }
 
+/* Depthwise, of codes and weights less their zero points as f32: each code is converted once, not for each tap. */
+static const char *conv_floats(struct lower *L, const struct window *w)
+{
+	struct padded q = conv_input(L, w, DT_F32, 1, conv_groups(L));
+	buf_id f32 = int_copies(L, INT_W, DT_F32, 1, 1, 0);
+	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX];
+
+	stage_id s = low_stage(L, "conv", DT_F32, w->n + 2, L->out_shape[0], low_axes(L, w->n + 2));
+	low_index(L, s, index);
+	conv_index(L, w, &q, s, index, conv_block(L, index[1], 1), 1, x, f);
+	conv_body(L, s, low_fn2(L, FN_MUL, ex_read(L->p, q.buf, w->n + 2, x), ex_read(L->p, f32, w->n + 2, f)));
+	lstage(L->p, s)->exact = true;
+	stage_id r = low_result(L, 0, "whole");
+	low_index(L, r, index);
+	stage_body(L->p, r, COMB_NONE, ex_cast(L->p, DT_I32, low_of(L, s, index)));
+	return NULL;
+}
+
 /* Windows that do not overlap, as rows of a matrix. */
 static const char *conv_patches(struct lower *L, const struct window *w, bool words)
 {
@@ -280,8 +313,8 @@ static const char *conv_integer(struct lower *L)
 	bool words = is_words(a);
 	if (a == QUADS)
 		return conv_quads(L, &w);
-	if (a == REALS)
-		return conv_reals(L, &w);
+	if (a == FLOATS || a == REALS)
+		return a == FLOATS ? conv_floats(L, &w) : conv_reals(L, &w);
 	if (is_patches(a))
 		return conv_patches(L, &w, words);
 	int64_t old = L->shape[1][1], merged = is_merged(a) ? merged_groups(L, int_step(L, words), true) : 1;

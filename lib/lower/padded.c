@@ -1,6 +1,7 @@
 /* The input of a convolution as its taps see it. */
 #include "lower/conv.h"
 #include "lower/integer.h"
+#include "target/target.h"
 
 bool conv_no_zeros(struct lower *L) { return !int_zero(L, INT_W, poly_const(L->p->P, 0), NULL); }
 
@@ -31,7 +32,7 @@ static ex_id zero_code(struct lower *L)
  * point: 0. */
 static ex_id padded_code(struct lower *L, enum dtype t, int64_t per, poly *at)
 {
-	bool words = t == DT_I16;
+	bool less = t != DT_U8;
 	int rank = low_rank(L, 0);
 	poly inside, cond[2 * LOOP_RANK_MAX];
 
@@ -40,9 +41,9 @@ static ex_id padded_code(struct lower *L, enum dtype t, int64_t per, poly *at)
 		cond[2 * i] = at[i];
 		cond[2 * i + 1] = poly_sub(L->p->P, poly_const(L->p->P, L->shape[0][i] - 1), at[i]);
 	}
-	ex_id e = ex_read(L->p, low_buf(L, 0), rank, at), none = ex_const_int(L->p, t, 0);
-	e = words ? int_less_zero(L, INT_X, e, poly_const(L->p->P, 0), NULL, t) : int_code(L, INT_X, e);
-	e = ex_guard(L->p, 2 * rank, cond, e, words ? none : zero_code(L));
+	ex_id e = ex_read(L->p, low_buf(L, 0), rank, at), none = dtype_is_float(t) ? ex_const(L->p, t, 0) : ex_const_int(L->p, t, 0);
+	e = less ? int_less_zero(L, INT_X, e, poly_const(L->p->P, 0), NULL, t) : int_code(L, INT_X, e);
+	e = ex_guard(L->p, 2 * rank, cond, e, less ? none : zero_code(L));
 	return ex_guard(L->p, 1, &inside, e, none);
 }
 
@@ -93,4 +94,21 @@ struct padded conv_input(struct lower *L, const struct window *w, enum dtype t, 
 	stage_body(L->p, s, COMB_NONE, conv_element(L, t, per, at));
 	q.buf = lstage(L->p, s)->out;
 	return q;
+}
+
+double conv_kept_cycles(struct lower *L, double elements)
+{
+	struct target m = target_filled(L->p->target);
+	double bytes = 4 * elements;
+
+	return 2 * bytes / (bytes > (double)m.l2 ? m.l3_a_cycle : m.l2_a_cycle);
+}
+
+double conv_padded_elements(struct lower *L, const struct window *w)
+{
+	double n = (double)(L->shape[0][0] * L->shape[0][1]);
+
+	for (int i = 0; i < w->n; i++)
+		n *= (double)((L->out_shape[0][2 + i] - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1);
+	return n;
 }

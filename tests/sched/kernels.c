@@ -81,6 +81,7 @@ static const struct text texts[] = {
 	{"ConvInteger{group=6 pads=1,1,1,1} u8 1x72x7x7@0,2,3,1 i8 72x12x3x3c u8=3; Cast{to=1} %0; Mul %1 f32 72x1x1c -> %2@0,2,3,1"},
 	{"ConvInteger{group=3 pads=1,1,1,1} u8 1x36x7x7@0,2,3,1 i8 36x12x3x3c u8=3; Cast{to=1} %0; Mul %1 f32 36x1x1c -> %2@0,2,3,1"},
 	{"ConvInteger{group=2 dilations=2 pads=2,2} u8 1x48x50@0,2,1 i8 48x24x3c u8=9; Cast{to=1} %0; Mul %1 f32 48x1c -> %2@0,2,1"},
+	{"ConvInteger{group=12 pads=2,2,2,2} u8 2x12x14x15 i8 12x1x5x5c u8=9; Cast{to=1} %0; Mul %1 f32 12x1x1c"},
 	/* windows that do not overlap: rows of a matrix, filled where their length is odd; in either layout, with borders, gaps, one axis */
 	{"ConvInteger{strides=8,8} u8 1x3x32x40@0,2,3,1 i8 24x3x8x8c u8=131; Cast{to=1} %0; Mul %1 f32 24x1x1c; QuantizeLinear %2 =900 u8=9"},
 	{"ConvInteger{strides=5,5} u8 2x3x15x20 i8 9x3x5x5c u8=7; Cast{to=1} %0; Mul %1 f32 9x1x1c"},
