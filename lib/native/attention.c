@@ -99,7 +99,7 @@ static const char *attention_read(struct native *n, struct attention *a)
 	int64_t k, groups, vlength, size;
 	const char *why;
 
-	if (n->nin < 3 || !native_is_float(n->in[0].type) || n->in[1].type != n->in[0].type || !native_is_float(n->in[2].type))
+	if (n->nin < 3 || !native_is_float(n->in[0].type) || !native_is_float(n->in[1].type) || !native_is_float(n->in[2].type))
 		return native_no_type();
 	*a = (struct attention){.q = &n->in[0], .k = &n->in[1], .v = &n->in[2], .type = n->in[0].type};
 	a->flat = a->q->rank == 3;
@@ -240,11 +240,29 @@ static inline float attention_half(uint16_t h)
 	return v;
 }
 
+/* As many of n floats of 16 bits as whole vectors hold; none, where one is 0, smaller than all normal ones, or no finite number. */
+static int64_t attention_halves(const uint16_t *half, int64_t n, float *to)
+{
+	typedef int16_t shorts __attribute__((vector_size(16), aligned(sizeof(uint16_t)), may_alias));
+	const int32_t keeps = (int32_t)0x8fffe000, exponent = 0x0f800000, step = 0x00800000, bias = (127 - 15) << 23;
+	attention_ints odd = {0};
+	int64_t k = 0;
+
+	for (; k + attention_float_lanes <= n; k += attention_float_lanes) {
+		attention_ints x = __builtin_convertvector(*(const shorts *)(half + k), attention_ints) << 13 & keeps;
+		odd |= (((x & exponent) + step) & (exponent & ~step)) == 0; /* of exponents, the first and the last one */
+		*(attention_float_vec *)(to + k) = (attention_float_vec)(x + bias);
+	}
+	for (int i = 0; i < attention_float_lanes; i++)
+		k = odd[i] ? 0 : k;
+	return k;
+}
+
 /* Elements [i, i + n) of p. */
 static void attention_float_widen(int type, const void *p, int64_t i, int64_t n, float *to)
 {
 	const uint16_t *half = (const uint16_t *)p + i;
-	int64_t k = 0;
+	int64_t k = type == NATIVE_F16 ? attention_halves(half, n, to) : 0;
 
 	switch (type) {
 	case NATIVE_F32: memcpy(to, (const float *)p + i, sizeof *to * (size_t)n); return;

@@ -5,6 +5,10 @@
 struct ATTENTION(rows) {
 	const ATTENTION_REAL *past, *now;
 	int64_t npast, past_stride, stride, used; /* used: rows that are looked at */
+	/* Rows of a narrower type, of which past and now are not there: the tensors, where the rows begin in them, and memory for a block, widened. */
+	const struct native_tensor *from_past, *from_now;
+	int64_t past_at, at, size;
+	ATTENTION_REAL *block;
 };
 
 /* A query of a tile. */
@@ -30,26 +34,42 @@ static void ATTENTION(put)(int type, void *p, int64_t i, int64_t n, const ATTENT
 			native_set(type, p, i + k, from[k]);
 }
 
-/* Rows of head g of batch b, at memory if they have to be widened. */
+/* Rows of head g of batch b; memory: for a block of them, if they have to be widened. */
 static struct ATTENTION(rows)
 	ATTENTION(rows_of)(const struct attention *a, const struct native_tensor *past, const struct native_tensor *now, int64_t b,
 			   int64_t g, int64_t size, ATTENTION_REAL *memory)
 {
-	int64_t fresh = a->keys - a->past, before = (b * a->groups + g) * a->past * size, stride,
-		at = attention_at(a, now, b, g, size, &stride), used = attention_used(a, b) - a->past;
+	int64_t before = (b * a->groups + g) * a->past * size, stride, at = attention_at(a, now, b, g, size, &stride);
+	struct ATTENTION(rows) r = {.npast = a->past, .past_stride = size, .stride = stride, .used = attention_used(a, b)};
 
-	if (now->type == ATTENTION_TYPE)
-		return (struct ATTENTION(rows)){a->past ? (const ATTENTION_REAL *)past->data + before : NULL,
-						(const ATTENTION_REAL *)now->data + at,
-						a->past,
-						size,
-						stride,
-						a->past + used};
-	if (a->past)
-		ATTENTION(widen)(past->type, past->data, before, a->past * size, memory);
-	for (int64_t s = 0; s < fresh && s < used; s++)
-		ATTENTION(widen)(now->type, now->data, at + s * stride, size, memory + (a->past + s) * size);
-	return (struct ATTENTION(rows)){memory, memory, 0, size, size, a->past + used};
+	if (now->type == ATTENTION_TYPE) {
+		r.past = a->past ? (const ATTENTION_REAL *)past->data + before : NULL;
+		r.now = (const ATTENTION_REAL *)now->data + at;
+		return r;
+	}
+	r.from_past = past;
+	r.from_now = now;
+	r.past_at = before;
+	r.at = at;
+	r.size = size;
+	r.block = memory;
+	return r;
+}
+
+/* Rows [lo, hi), of which there are at most ATTENTION_BLOCK, as they can be read. */
+static struct ATTENTION(rows) ATTENTION(readable)(const struct ATTENTION(rows) * r, int64_t lo, int64_t hi)
+{
+	if (!r->block)
+		return *r;
+	for (int64_t s = lo; s < hi; s++) {
+		bool past = s < r->npast;
+		const struct native_tensor *t = past ? r->from_past : r->from_now;
+		int64_t at = past ? r->past_at + s * r->past_stride : r->at + (s - r->npast) * r->stride;
+		if (s + ATTENTION_AHEAD < r->used && !past)
+			__builtin_prefetch((const char *)t->data + (size_t)(at + ATTENTION_AHEAD * r->stride) * native_size(t->type));
+		ATTENTION(widen)(t->type, t->data, at, r->size, r->block + (s - lo) * r->size);
+	}
+	return (struct ATTENTION(rows)){.now = r->block, .npast = lo, .stride = r->size, .used = hi};
 }
 
 /* ---- scores ---- */
@@ -275,8 +295,9 @@ static void ATTENTION(values)(struct ATTENTION(row) * t, int n, const struct ATT
 		memset(t[j].out, 0, sizeof *t[j].out * (size_t)size);
 	for (int64_t s = lo; s < hi; s += ATTENTION_BLOCK) {
 		int64_t end = s + ATTENTION_BLOCK < hi ? s + ATTENTION_BLOCK : hi;
+		struct ATTENTION(rows) block = ATTENTION(readable)(v, s, end);
 		for (int j = 0; j < n; j += ATTENTION_QUERIES)
-			ATTENTION(add_block)(t + j, attention_few(n - j), v, s, end, size, spare);
+			ATTENTION(add_block)(t + j, attention_few(n - j), &block, s, end, size, spare);
 	}
 	for (int j = 0; j < n; j++) {
 		bool number = true;
@@ -285,14 +306,18 @@ static void ATTENTION(values)(struct ATTENTION(row) * t, int n, const struct ATT
 		if (number || !t[j].seen)
 			continue;
 		memset(t[j].out, 0, sizeof *t[j].out * (size_t)size);
-		ATTENTION(add)(&t[j], v, t[j].lo, t[j].hi, 0, size);
+		for (int64_t s = t[j].lo, end; s < t[j].hi; s = end) {
+			end = s + ATTENTION_BLOCK < t[j].hi ? s + ATTENTION_BLOCK : t[j].hi;
+			struct ATTENTION(rows) block = ATTENTION(readable)(v, s, end);
+			ATTENTION(add)(&t[j], &block, s, end, 0, size);
+		}
 	}
 }
 
 /* ---- tiles ---- */
 
 struct ATTENTION(work) {
-	ATTENTION_REAL *k, *v, *spare; /* widened keys and values */
+	ATTENTION_REAL *k, *v, *spare; /* k, v: a block, widened */
 	struct ATTENTION(row) row[ATTENTION_ROWS];
 };
 
@@ -322,8 +347,9 @@ static void ATTENTION(tile)(const struct attention *a, struct ATTENTION(work) * 
 		lo = 0, hi = a->keys;
 	for (int64_t s = lo; s < hi; s += ATTENTION_BLOCK) {
 		int64_t end = s + ATTENTION_BLOCK < hi ? s + ATTENTION_BLOCK : hi;
+		struct ATTENTION(rows) block = ATTENTION(readable)(k, s, end);
 		for (int j = 0; j < n; j += ATTENTION_QUERIES)
-			ATTENTION(scores)(t + j, attention_few(n - j), k, s, end, a->size, (ATTENTION_REAL)a->scale);
+			ATTENTION(scores)(t + j, attention_few(n - j), &block, s, end, a->size, (ATTENTION_REAL)a->scale);
 	}
 	for (int j = 0; j < n; j++) {
 		struct ATTENTION(row) *r = &t[j];
@@ -352,8 +378,8 @@ static const char *ATTENTION(prepare)(struct native *n, const struct attention *
 {
 	int64_t rows = a->heads / a->groups * a->queries, tile = rows < ATTENTION_ROWS ? rows : ATTENTION_ROWS;
 
-	w->k = ATTENTION(memory)(n, a->k->type == ATTENTION_TYPE ? 0 : a->keys, a->size);
-	w->v = ATTENTION(memory)(n, a->v->type == ATTENTION_TYPE ? 0 : a->keys, a->vsize);
+	w->k = ATTENTION(memory)(n, a->k->type == ATTENTION_TYPE ? 0 : ATTENTION_BLOCK, a->size);
+	w->v = ATTENTION(memory)(n, a->v->type == ATTENTION_TYPE ? 0 : ATTENTION_BLOCK, a->vsize);
 	w->spare = ATTENTION(memory)(n, a->vsize, 1);
 	if (!w->k || !w->v || !w->spare)
 		return native_no_room(n);

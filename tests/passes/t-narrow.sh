@@ -87,4 +87,44 @@ ge-narrow l.g | ge-dump | grep -v provenance >twice
 ge-dump l.g | grep -v provenance | cmp -s - twice
 is $? 0 "again: nothing changes"
 ge-narrow --last nothing last.g -o x.g 2>err; is "$? $(grep -c "no output 'nothing'" err)" "64 1" "--last of no output"
+
+# Caches of narrower types: rows are rounded once, when they come in, and read as they are stored.
+ge-load >cache.g <<'END'
+hone-text 1
+module ir=10 opset=28
+symbol past 0 inf
+const at = i64[1] [3]
+const rows = i64[1] [70]
+const more = f32[1,2,1,8] [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+graph main {
+  input q: f32[1,4,1,8]
+  input k: f32[1,2,69,8]
+  input v: f32[1,2,69,8]
+  input new: f32[1,2,1,8]
+  input h: f32[1,2]
+  wide = Concat(k, @more) {axis=2}
+  k_next = TensorScatter(wide, new, @at) {axis=2}
+  v_next = Concat(v, new) {axis=2}
+  y = Attention(q, k_next, v_next, -, -, -, @rows) {is_causal=1}
+  h_next = Neg(h)
+  output y = y
+  output k_next = k_next
+  output v_next = v_next
+  output h_next = h_next
+}
+END
+kept="--alias k=k_next --alias v=v_next --alias h=h_next"
+for type in f16 bf16; do
+	# shellcheck disable=SC2086
+	ge-shape cache.g | ge-narrow $kept --state-type $type -o n.g 2>err
+	is "$(grep -c 'state h stays f32\[1,2\]: main/h_next (Neg) makes it anew' err) $(grep -c "^ge-narrow: 2 states kept in $type" err)" "1 1" "$type: caches, and why not others"
+	ge-fuse n.g -o f.g && ge-dump f.g | grep -q "Attention(q, k_next, v_next, -, -, -, @rows)"
+	is $? 0 "$type: Attention reads them as they are"
+	run-ref --seed 3 n.g -o n.npz && run-ref --seed 3 f.g -o f.npz && run-cmp n.npz f.npz >out 2>&1
+	is $? 0 "$type: the same numbers"
+	# shellcheck disable=SC2086
+	ge-narrow -q $kept --state-type $type -o twice.g n.g && same_graph twice.g n.g
+	is $? 0 "$type: again: nothing changes"
+done
+ge-shape cache.g | ge-narrow --state-type f16 -o x.g 2>err; is "$? $(grep -c "no state is named" err)" "64 1" "--state-type without a state"
 done_testing

@@ -119,9 +119,18 @@ static bool read_scores(struct rewrite *rw, val_id s, struct products *p)
 	return n == 4 && !memcmp(perm, columns, sizeof columns);
 }
 
+/* v as it is stored, if it is of a narrower type there. */
+static val_id stored(struct rewrite *rw, val_id v)
+{
+	node_id cast = rw_def(rw, v, OP_Cast);
+
+	return cast ? rw_in(rw, cast, 0) : v;
+}
+
 /* Is v what a cache becomes: an output that joins an input and new rows? */
 static bool is_cache(struct rewrite *rw, val_id v)
 {
+	v = stored(rw, v);
 	node_id join = rw_def(rw, v, OP_Concat);
 	int64_t rows;
 
@@ -178,17 +187,39 @@ static const char *gather(struct rewrite *rw, node_id n)
 	return NULL;
 }
 
-/* These are no rules of ge-simplify: each time there is a softmax, or an Attention with heads side by side, less. */
+/* ---- caches of a narrower type ---- */
+
+/* Keys or values are read as they are stored. */
+static const char *as_stored(struct rewrite *rw, node_id n)
+{
+	bool any = false;
+
+	for (uint32_t i = KEY; i <= VALUE && !rw_in(rw, n, PAST_KEY); i++) {
+		node_id cast = rw_def(rw, rw_in(rw, n, i), OP_Cast);
+		enum dtype t = cast ? rw_type(rw, rw_in(rw, cast, 0))->dtype : DT_NONE, q = rw_type(rw, rw_in(rw, n, QUERY))->dtype;
+		if ((t != DT_F16 && t != DT_BF16) || q != DT_F32 || rw_type(rw, rw_in(rw, n, i))->dtype != q)
+			continue;
+		rw_set_in(rw, n, i, rw_in(rw, cast, 0));
+		any = true;
+	}
+	return any ? NULL : NO_MATCH;
+}
+
+/* These are no rules of ge-simplify: each time there is a softmax, an Attention with heads side by side, or a Cast before one, less. */
 static const struct rule rules[] = {
 	{"heads-apart", OP_Attention, heads_apart, "Attention to a past gets an axis for heads", MEASURE_WORK},
 	{"gather-attention", OP_MatMul, gather, "MatMul, Softmax, MatMul of caches that grow become Attention", MEASURE_WORK},
+	{"as-stored", OP_Attention, as_stored, "Attention reads keys and values in the type in which they are kept", MEASURE_WORK},
 };
 
 void find_cached(struct module *m, const struct pass_ctx *c)
 {
-	struct rule_run run[] = {{.rule = &rules[0]}, {.rule = &rules[1]}};
+	struct rule_run run[] = {{.rule = &rules[0]}, {.rule = &rules[1]}, {.rule = &rules[2]}};
+	uint32_t applied = 0;
 
-	rewrite_module(m, run, 2, c, false);
-	if (run[0].applied || run[1].applied)
+	rewrite_module(m, run, 3, c, false);
+	for (int i = 0; i < 3; i++)
+		applied += run[i].applied;
+	if (applied)
 		infer_module(m, NULL);
 }

@@ -4,11 +4,14 @@
  * An operator that is passed keeps its node: its operands become Slices of what they were, and its result is what the Slice gave. */
 #include <stdlib.h>
 #include <string.h>
+#include "ge-narrow.h"
 #include "graph/constants.h"
+#include "model/state.h"
 #include "op/op.h"
-#include "op/pass.h"
 
-static VEC(const char *) last; /* --last */
+static VEC(const char *) last;    /* --last */
+static VEC(const char *) aliases; /* --alias */
+static enum dtype state_type;     /* --state-type; DT_NONE: as they are */
 
 enum { DEPTH_MAX = 2000, OPERANDS_MAX = 16 };
 
@@ -391,6 +394,9 @@ static void narrow(struct module *m, const struct pass_ctx *ctx)
 {
 	struct narrow w = {.m = m, .ctx = ctx};
 
+	states_declare(m, aliases.n, aliases.a);
+	if (state_type)
+		narrow_states(m, ctx, state_type);
 	for (size_t i = 0; i < last.n; i++)
 		keep_last(&w, last.a[i]);
 	w.nodes = m->nodes.n;
@@ -417,18 +423,26 @@ static void narrow(struct module *m, const struct pass_ctx *ctx)
 	vec_free(&w.todo);
 }
 
-enum { KEY_LAST = 'l' };
+enum { KEY_LAST = 'l', KEY_ALIAS = 1000, KEY_STATE_TYPE };
 static const struct argp_option options[] = {
 	{"last", KEY_LAST, "OUTPUT", 0, "keep the last place of this output along its last axis but one (may be repeated)", 0},
+	{"alias", KEY_ALIAS, "INPUT=OUTPUT", 0, "the library will keep INPUT: what OUTPUT is in one run, INPUT is in the next", 0},
+	{"state-type", KEY_STATE_TYPE, "TYPE", 0, "caches that are kept are of TYPE: f16 or bf16", 0},
 	{0},
 };
 
 static error_t option(int key, char *arg)
 {
-	if (key != KEY_LAST)
-		return ARGP_ERR_UNKNOWN;
-	vec_push(&last, arg);
-	return 0;
+	switch (key) {
+	case KEY_LAST: vec_push(&last, arg); return 0;
+	case KEY_ALIAS: vec_push(&aliases, arg); return 0;
+	case KEY_STATE_TYPE:
+		state_type = dtype_parse(arg, strlen(arg));
+		if (state_type != DT_F16 && state_type != DT_BF16)
+			die(EX_BADUSE, "--state-type %s: takes f16 or bf16", arg);
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static const struct pass pass = {
