@@ -87,9 +87,11 @@ void functions_make(struct functions *f, struct model *M)
 	for (uint32_t k = 0; k < M->kernels.n; k++)
 		if (emit_starts_team(M->kernels.a[k].prog))
 			f->threads = M->threads;
-	for (uint32_t c = 0; c < M->calls.n; c++)
-		if (M->calls.a[c].lanes > 1)
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		const struct call *x = call_native(&M->calls.a[c]);
+		if (M->calls.a[c].lanes > 1 || (x && native_shares_out(node(M->m, x->alone))))
 			f->threads = M->threads;
+	}
 	count_calls(f, M);
 	for (uint32_t c = 0; c < M->calls.n; c++)
 		if (call_native(&M->calls.a[c]))

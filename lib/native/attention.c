@@ -211,11 +211,13 @@ static int64_t attention_used(const struct attention *a, int64_t b)
 /* ---- vectors ---- */
 
 enum {
-	ATTENTION_QUERIES = 4, /* whose sums registers hold, with .. */
-	ATTENTION_KEYS = 2,    /* as many keys */
-	ATTENTION_AHEAD = 16,  /* keys, until memory has answered */
-	ATTENTION_BLOCK = 64,  /* keys that stay in the nearest cache for all rows of a tile */
-	ATTENTION_ROWS = 16,   /* in a tile: their scores stay in a cache */
+	ATTENTION_QUERIES = 4,     /* whose sums registers hold, with .. */
+	ATTENTION_KEYS = 2,        /* as many keys */
+	ATTENTION_AHEAD = 16,      /* keys, until memory has answered */
+	ATTENTION_LINE = 64,       /* bytes that memory is asked for at once */
+	ATTENTION_BLOCK = 64,      /* keys that stay in the nearest cache for all rows of a tile */
+	ATTENTION_ROWS = 16,       /* in a tile: their scores stay in a cache */
+	ATTENTION_ALONE = 1 << 14, /* products of scores that are not worth other threads */
 };
 
 /* As many of n queries as registers hold. */
@@ -240,21 +242,35 @@ static inline float attention_half(uint16_t h)
 	return v;
 }
 
-/* As many of n floats of 16 bits as whole vectors hold; none, where one is 0, smaller than all normal ones, or no finite number. */
+typedef int16_t attention_shorts __attribute__((vector_size(16), aligned(sizeof(uint16_t)), may_alias));
+
+/* As many of n bf16 as whole vectors hold. */
+static int64_t attention_brains(const uint16_t *from, int64_t n, float *to)
+{
+	int64_t k = 0;
+
+	for (; k + attention_float_lanes <= n; k += attention_float_lanes)
+		*(attention_float_vec *)(to + k) =
+			(attention_float_vec)(__builtin_convertvector(*(const attention_shorts *)(from + k), attention_ints) << 16);
+	return k;
+}
+
+/* As many of n floats of 16 bits as whole vectors hold; none, where one is no finite number. */
 static int64_t attention_halves(const uint16_t *half, int64_t n, float *to)
 {
-	typedef int16_t shorts __attribute__((vector_size(16), aligned(sizeof(uint16_t)), may_alias));
-	const int32_t keeps = (int32_t)0x8fffe000, exponent = 0x0f800000, step = 0x00800000, bias = (127 - 15) << 23;
-	attention_ints odd = {0};
+	const int32_t keeps = (int32_t)0x8fffe000, exponent = 0x0f800000, fraction = 0x007fe000, bias = (127 - 15) << 23, one = 113 << 23;
+	attention_ints endless = {0};
 	int64_t k = 0;
 
 	for (; k + attention_float_lanes <= n; k += attention_float_lanes) {
-		attention_ints x = __builtin_convertvector(*(const shorts *)(half + k), attention_ints) << 13 & keeps;
-		odd |= (((x & exponent) + step) & (exponent & ~step)) == 0; /* of exponents, the first and the last one */
-		*(attention_float_vec *)(to + k) = (attention_float_vec)(x + bias);
+		attention_ints x = __builtin_convertvector(*(const attention_shorts *)(half + k), attention_ints) << 13 & keeps;
+		attention_ints e = x & exponent, small = e == 0;
+		attention_ints s = (attention_ints)((attention_floats)((x & fraction) | one) - 0x1p-14f) | (x & INT32_MIN);
+		endless |= e == exponent;
+		*(attention_float_vec *)(to + k) = (attention_float_vec)((s & small) | ((x + bias) & ~small));
 	}
 	for (int i = 0; i < attention_float_lanes; i++)
-		k = odd[i] ? 0 : k;
+		k = endless[i] ? 0 : k;
 	return k;
 }
 
@@ -262,7 +278,7 @@ static int64_t attention_halves(const uint16_t *half, int64_t n, float *to)
 static void attention_float_widen(int type, const void *p, int64_t i, int64_t n, float *to)
 {
 	const uint16_t *half = (const uint16_t *)p + i;
-	int64_t k = type == NATIVE_F16 ? attention_halves(half, n, to) : 0;
+	int64_t k = type == NATIVE_F16 ? attention_halves(half, n, to) : type == NATIVE_BF16 ? attention_brains(half, n, to) : 0;
 
 	switch (type) {
 	case NATIVE_F32: memcpy(to, (const float *)p + i, sizeof *to * (size_t)n); return;

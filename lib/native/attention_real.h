@@ -65,8 +65,10 @@ static struct ATTENTION(rows) ATTENTION(readable)(const struct ATTENTION(rows) *
 		bool past = s < r->npast;
 		const struct native_tensor *t = past ? r->from_past : r->from_now;
 		int64_t at = past ? r->past_at + s * r->past_stride : r->at + (s - r->npast) * r->stride;
-		if (s + ATTENTION_AHEAD < r->used && !past)
-			__builtin_prefetch((const char *)t->data + (size_t)(at + ATTENTION_AHEAD * r->stride) * native_size(t->type));
+		const char *ahead = (const char *)t->data + (size_t)(at + ATTENTION_AHEAD * r->stride) * native_size(t->type);
+		for (int64_t i = 0; i < r->size * (int64_t)native_size(t->type) && s + ATTENTION_AHEAD < r->used && !past;
+		     i += ATTENTION_LINE)
+			__builtin_prefetch(ahead + i);
 		ATTENTION(widen)(t->type, t->data, at, r->size, r->block + (s - lo) * r->size);
 	}
 	return (struct ATTENTION(rows)){.now = r->block, .npast = lo, .stride = r->size, .used = hi};
@@ -394,22 +396,50 @@ static const char *ATTENTION(prepare)(struct native *n, const struct attention *
 	return NULL;
 }
 
+/* A call, on all its threads. */
+struct ATTENTION(call) {
+	const struct attention *a;
+	struct ATTENTION(work) * w; /* of each thread */
+	int64_t rows, tiles;        /* of a group */
+};
+
+/* Tiles [begin, end), of all groups of all the batch. */
+static void ATTENTION(share)(void *args, long begin, long end, int thread)
+{
+	const struct ATTENTION(call) *c = args;
+	const struct attention *a = c->a;
+	struct ATTENTION(work) *w = &c->w[thread];
+
+	for (int64_t t = begin; t < end; t++) {
+		int64_t g = t / c->tiles % a->groups, b = t / c->tiles / a->groups, i = t % c->tiles * ATTENTION_ROWS;
+		int many = c->rows - i < ATTENTION_ROWS ? (int)(c->rows - i) : ATTENTION_ROWS;
+		struct ATTENTION(rows) k = ATTENTION(rows_of)(a, a->past_k, a->k, b, g, a->size, w->k),
+				       v = ATTENTION(rows_of)(a, a->past_v, a->v, b, g, a->vsize, w->v);
+		for (int j = 0; j < many; j++)
+			ATTENTION(begin)(a, &w->row[j], b, g, i + j);
+		ATTENTION(tile)(a, w, many, &k, &v);
+	}
+}
+
 static const char *ATTENTION(run)(struct native *n, const struct attention *a)
 {
-	struct ATTENTION(work) w;
-	int64_t rows = a->heads / a->groups * a->queries;
-	const char *why = ATTENTION(prepare)(n, a, &w);
+	struct ATTENTION(call) c = {.a = a, .rows = a->heads / a->groups * a->queries};
+	int64_t tiles = (c.rows + ATTENTION_ROWS - 1) / ATTENTION_ROWS, all = a->batch * a->groups * tiles;
+	bool alone = !n->share_out || all < 2 || c.rows * a->keys < ATTENTION_ALONE;
+	int threads = alone ? 1 : n->threads;
+	const char *why = NULL;
 
-	for (int64_t b = 0; !why && b < a->batch; b++)
-		for (int64_t g = 0; g < a->groups; g++) {
-			struct ATTENTION(rows) k = ATTENTION(rows_of)(a, a->past_k, a->k, b, g, a->size, w.k),
-					       v = ATTENTION(rows_of)(a, a->past_v, a->v, b, g, a->vsize, w.v);
-			for (int64_t i = 0; i < rows; i += ATTENTION_ROWS) {
-				int many = rows - i < ATTENTION_ROWS ? (int)(rows - i) : ATTENTION_ROWS;
-				for (int j = 0; j < many; j++)
-					ATTENTION(begin)(a, &w.row[j], b, g, i + j);
-				ATTENTION(tile)(a, &w, many, &k, &v);
-			}
-		}
-	return why;
+	c.tiles = tiles;
+	c.w = n->scratch(n, sizeof *c.w * (size_t)threads);
+	if (!c.w)
+		return native_no_room(n);
+	for (int i = 0; i < threads && !why; i++)
+		why = ATTENTION(prepare)(n, a, &c.w[i]);
+	if (why)
+		return why;
+	if (alone)
+		ATTENTION(share)(&c, 0, (long)all, 0);
+	else
+		n->share_out(n, ATTENTION(share), &c, (long)all);
+	return NULL;
 }

@@ -118,6 +118,9 @@ struct native {
 	/* Of functions whose result 0 may lie where operand 0 does: called before they change bytes there. NULL, or why not. The member may be
 	 * NULL: nobody wants to know. */
 	const char *(*change)(struct native *, void *at, size_t bytes);
+	/* Calls work for parts of [0, n), each once, on several threads at once; thread is below `threads`. NULL: there is one thread. */
+	void (*share_out)(struct native *, void (*work)(void *args, long begin, long end, int thread), void *args, long n);
+	int threads;
 	void *ctx;     /* the caller's */
 	char why[240]; /* native_why writes here */
 };

@@ -28,6 +28,8 @@ bool native_in_place(const struct node *n)
 
 bool native_of_nothing(const struct node *n) { return op_is(n->op, OP_RECURRENT); }
 
+bool native_shares_out(const struct node *n) { return n->op == OP_Attention; }
+
 /* Keys and values, as caches keep them, and caches that change; shapes are the same in any order. */
 bool native_takes_first(const struct node *n, uint32_t i)
 {

@@ -14,6 +14,8 @@ bool native_in_place(const struct node *n);
 int node_puts_rows(const struct node *n, int rank);
 /* Does the function read no constant where no step or no sequence is to be computed? */
 bool native_of_nothing(const struct node *n);
+/* Does the function share its work out to several threads (share_out)? */
+bool native_shares_out(const struct node *n);
 /* Does the function take operand i with one axis before the others? */
 bool native_takes_first(const struct node *n, uint32_t i);
 /* Does the function take strings (struct native_text) where the operator does? */

@@ -65,7 +65,8 @@ void put_natives(struct emission *e, FILE *f)
 		fprintf(f, "\n#if IN_PART(%d)\n%s#endif\n", all->natives.a[i].part, all->natives.a[i].text);
 	fprintf(f,
 		"\n/* Memory of the native steps, while they run. */\nstruct native_scratch {\n\tchar *p; /* size bytes, kept from step to step */\n"
-		"\tsize_t size, used, wanted;\n\tvoid **memo; /* of each step, what it keeps from run to run; NULL: nothing yet */\n\tstruct native_more {\n\t\tstruct native_more *next;\n\t} *more; /* what did not fit */\n%s%s};\n\n",
+		"\tsize_t size, used, wanted;\n\tvoid **memo; /* of each step, what it keeps from run to run; NULL: nothing yet */\n\tstruct native_more {\n\t\tstruct native_more *next;\n\t} *more; /* what did not fit */\n%s%s%s};\n\n",
+		all->threads > 1 ? "\tstruct team *team; /* NULL: one thread */\n" : "",
 		e->M->listed ? "\tstruct hone_lists *lists;\n" : "", e->M->states.n ? "\tstruct state_undo *undo;\n" : "");
 }
 
