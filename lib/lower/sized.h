@@ -14,7 +14,7 @@ struct sized_for {
 struct sized {
 	/* Of a group with one result: right only where the result has elements; else there is nothing to run. */
 	struct lowered low;        /* prog->params: the symbols that kernels take, in that order; started */
-	poly arg[LOOP_PARAMS_MAX]; /* what each of them is: the module's symbol, or a branch in which alone it occurs */
+	poly arg[LOOP_PARAMS_MAX]; /* what each of them is: the module's symbol, or a branch or floor in which alone it occurs */
 	bool proved;               /* its numbers are those of as many programs for single sizes as determine them (sized_grid.c) */
 	struct loop_prog *usual;   /* the group for sizes that are usual: to schedule, and what records of timings are of; started */
 };

@@ -123,24 +123,52 @@ static bool may_stand(struct polys *P, poly branch, poly_var symbol)
 	return poly_var_divisor(P, symbol) == 1 && least >= lo && most <= hi;
 }
 
+/* The outermost floor, an atom, in e that depends on the symbol; 0: there is none. */
+static uint32_t floor_in(struct polys *P, poly e, poly_var symbol)
+{
+	const uint32_t *atom;
+
+	for (int i = 0, n; i < poly_nterms(P, e); i++) {
+		poly_term(P, e, i, &n, &atom);
+		for (int k = 0; k < n; k++)
+			if (poly_atom(P, atom[k])->kind == POLY_FLOOR && poly_uses(P, poly_atom(P, atom[k])->a, symbol))
+				return atom[k];
+	}
+	return 0;
+}
+
+int64_t sized_divisor(struct polys *P, poly e)
+{
+	const uint32_t *atom;
+	int n;
+
+	if (e == POLY_UNKNOWN || poly_nterms(P, e) != 1 || poly_term(P, e, 0, &n, &atom) != 1 || n != 1 ||
+	    poly_atom(P, atom[0])->kind != POLY_FLOOR)
+		return 1;
+	return poly_atom(P, atom[0])->c;
+}
+
 poly sized_stand(struct polys *P, int n, poly *const *e, poly_var symbol)
 {
-	uint32_t id = 0;
-	poly one = poly_const(P, 1), branch;
+	uint32_t id = 0, below = 0;
+	poly one = poly_const(P, 1), size;
 
 	for (int i = 0; i < n && !id; i++)
 		id = sized_branch(P, *e[i], symbol);
-	if (!id)
+	for (int i = 0; i < n && !id && !below; i++)
+		below = floor_in(P, *e[i], symbol);
+	if (!id && !below)
 		return POLY_UNKNOWN;
-	branch = sized_branch_size(P, id);
+	size = id ? sized_branch_size(P, id) : poly_floordiv(P, poly_atom(P, below)->a, poly_atom(P, below)->c);
+	id = id ? id : below;
 	for (int i = 0; i < n; i++)
 		if (poly_uses(P, sized_put(P, *e[i], id, one), symbol))
 			return POLY_UNKNOWN;
-	if (!may_stand(P, branch, symbol))
+	if (!may_stand(P, size, symbol))
 		return POLY_UNKNOWN;
 	for (int i = 0; i < n; i++)
 		*e[i] = sized_put(P, *e[i], id, poly_of(P, symbol));
-	return branch;
+	return size;
 }
 
 /* Can e be 1 or more where the symbol, whose highest value hi[symbol] is, is at most `most`? */

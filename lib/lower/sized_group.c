@@ -162,7 +162,7 @@ static void stand_for_branches(struct group *g, const struct graph *body, int n,
 			g->stands_for[k] = g->symbol[k] == s[i].symbol ? s[i].is : g->stands_for[k];
 }
 
-/* Symbols that occur only in a branch stand for it. d: n more sizes. */
+/* Symbols that occur only in a branch, or only in a floor, stand for it. d: n more sizes. */
 static void replace_branches(struct group *g, const struct graph *body, int n, dim *d)
 {
 	struct sizes_of all = sizes_of(g, n, d);

@@ -20,7 +20,7 @@ struct group {
 	int64_t scale; /* sizes are about so many times larger, so that none of the group is 1 */
 	struct sized_for sizes;
 	poly_var symbol[LOOP_PARAMS_MAX];
-	poly stands_for[LOOP_PARAMS_MAX]; /* the branch that is meant where the symbol occurs; POLY_UNKNOWN: itself */
+	poly stands_for[LOOP_PARAMS_MAX]; /* the branch or floor that is meant where the symbol occurs; POLY_UNKNOWN: itself */
 	int64_t least[LOOP_PARAMS_MAX];   /* value of each symbol with which the group has a result with elements; 0: not known */
 	const char *why;
 };
@@ -60,9 +60,11 @@ void sized_choose_rest(struct group *g);
 bool sized_agrees(struct module *m, const struct lowered *q, const struct lowered *p, bool own);
 /* Puts into each of n sizes what branches in them are wherever all sizes of a result are 1 or more (sized_branch.c). */
 void sized_settle(struct polys *P, int n, poly *e, int nresult, const dim *result);
-/* Where the symbol occurs in n sizes in one branch alone, as min(symbol, a number), they are made sizes of the symbol in the branch's place.
- * Returns the branch; POLY_UNKNOWN: nothing was done. */
+/* Where the symbol occurs in n sizes in one branch alone, as min(symbol, a number), or in one floor, as floor((symbol + 15)/16), they are made
+ * sizes of the symbol in its place: kernels of one form are then equal. Returns the branch or floor; POLY_UNKNOWN: nothing was done. */
 poly sized_stand(struct polys *P, int n, poly *const *e, poly_var symbol);
+/* c, where e is floor(a/c) and nothing else; else 1. */
+int64_t sized_divisor(struct polys *P, poly e);
 /* e with `by` in the place of an atom, inside others too. */
 poly sized_put(struct polys *P, poly e, uint32_t id, poly by);
 /* The outermost branch, an atom, in e that depends on the symbol (0: any); 0: there is none. */

@@ -63,12 +63,14 @@ int64_t sized_at(const struct group *g, int point, int k)
 					103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199};
 	_Static_assert(sizeof prime / sizeof *prime >= POINTS * LOOP_PARAMS_MAX, "a prime for each");
 	enum { ROWS = 120, LENGTH = 320, IMAGES = 2 }; /* more than a tile has rows, or vectors; such have many divisors */
-	int64_t lo, hi, step = sized_values(g, k, &lo, &hi), unit = step;
+	int64_t lo, hi, step = sized_values(g, k, &lo, &hi), unit = step, part = sized_divisor(g->m->dims, g->stands_for[k]);
 	bool images = counts_images(g, g->symbol[k]);
 
 	if (g->scale > 1 && !images)
 		unit *= g->scale;
 	int64_t n = point != USUAL ? prime[point * g->n + k] : images ? IMAGES : unit == 1 ? ROWS : unit < 32 ? LENGTH / unit : 10;
+	if (point == USUAL && part > 1 && unit == 1) /* what is usual is the length that the floor is of */
+		n = LENGTH / part > MANY ? LENGTH / part : MANY;
 	n = n * unit < lo ? lo + n * unit : n * unit;
 	if (point == USUAL)
 		return n < hi ? n : hi;
