@@ -254,7 +254,8 @@ static bool shown(struct verify *v, poly e, const struct facts *f)
 {
 	if (e == POLY_UNKNOWN)
 		return false;
-	return follows(v->p, e, f, 3) || follows_without_floor(v->p, e, f) || follows_of_bounds(v, e, f) || walked(v, e, f);
+	return follows(v->p, e, f, 3) || follows_without_floor(v->p, e, f) || follows_of_bounds(v, e, f) || walked(v, e, f) ||
+	       follows(v->p, e, f, 4);
 }
 
 /* ---- accesses ---- */

@@ -108,8 +108,7 @@ static void mark_levels(struct schedule *r, stage_id s, int axis)
 	int64_t all = lstage(r->p, s)->axis[red].extent;
 	struct words made = {0};
 
-	sched_levels(r, sym_str(lstage(r->p, s)->name), axis_loop(r, s, red, ""),
-		     (struct long_sum){all, 1, all, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, LEVELS_OPEN}, "register", &made);
+	sched_levels(r, sym_str(lstage(r->p, s)->name), axis_loop(r, s, red, ""), (struct long_sum){all, 1, all, false}, "register", &made);
 	for (int i = 0; i < made.n; i++) {
 		mark(r, stage_find(r->p, sched_name(r, "%s.load", made.word[i])), axis, "");
 		mark(r, stage_find(r->p, sched_name(r, "%s.store", made.word[i])), axis, "");

@@ -79,9 +79,7 @@ static int split_rows(struct schedule *r, const struct tile *q, const char *rows
 	struct words split = {0};
 	int n = s->naxes - s->nspatial > 1
 			? 0
-			: sched_level_factors(r, sym_str(s->name),
-					      (struct long_sum){steps, streams, all, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, LEVELS_OPEN},
-					      factor);
+			: sched_level_factors(r, sym_str(s->name), (struct long_sum){steps, streams, all, false}, factor);
 
 	words_add(&split, rows);
 	for (int i = n; i-- > 0;)
@@ -101,8 +99,8 @@ static void sum_in_levels(struct schedule *r, const struct tile *q, const char *
 	for (int a = s->nspatial; a < s->naxes; a++)
 		all *= s->axis[a].extent;
 	if (s->naxes - s->nspatial > 1)
-		sched_levels(r, name, axis_loop(r, q->anchor, s->nspatial, ""),
-			     (struct long_sum){steps, all / steps, all, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, LEVELS_OPEN}, "scratch", made);
+		sched_levels(r, name, axis_loop(r, q->anchor, s->nspatial, ""), (struct long_sum){steps, all / steps, all, false},
+			     "scratch", made);
 	else
 		sched_partials(r, name, rows, n, "scratch", made);
 	for (int i = 0; i < made->n; i++)

@@ -2,8 +2,15 @@
  * blocks: each is summed from 0 on, blocks are added up by a few, and those again. */
 #include "sched/template.h"
 
-/* Sums that are added up on each level above the blocks. */
-enum { LEVEL = 16 };
+/* Sums of terms, and of products. A sum longer than `most` is made of chains of about `chain` terms, and these of at most `level` chains on
+ * each level above. Where only a run gives the length, there are levels_open such levels of level_open chains. The error of sums is then at
+ * most twice that of pairwise sums (tests/lower/sums.py). Chains of products are longer: the sums of a tile fill the registers, and each end
+ * of a chain costs a load and a store of all of them. */
+static const struct kind {
+	int chain, most, level, level_open, levels_open;
+} kinds[] = {{64, 64, 8, 12, 3}, {96, 128, 16, 16, 1}};
+
+bool sched_is_long(double terms, bool products) { return terms > kinds[products].most; }
 
 /* Does a size that only a run gives decide how much s sums up? */
 static bool length_varies(struct loop_prog *p, stage_id s)
@@ -19,21 +26,33 @@ static bool length_varies(struct loop_prog *p, stage_id s)
 	return false;
 }
 
+/* Iterations of a block: about as many as make a chain. Those of products divide all iterations, where such a number is near: nothing is then
+ * left over. */
+static int64_t block_of(struct long_sum sum, const struct kind *k, bool open)
+{
+	int64_t usual = sum.terms < k->chain ? k->chain / sum.terms : 1;
+
+	for (int64_t by = 0; sum.products && !open && by <= usual / 3; by++)
+		for (int64_t block = usual + by; block >= usual - by; block -= by ? 2 * by : 1)
+			if (sum.steps % block == 0)
+				return block;
+	return usual;
+}
+
 int sched_level_factors(struct schedule *r, const char *stage, struct long_sum sum, int64_t factor[LEVELS_MAX])
 {
 	struct loop_prog *p = r->p;
 	stage_id s = stage_find(p, stage);
-	int64_t block = sum.terms < sum.chain ? sum.chain / sum.terms : 1, product = block;
+	const struct kind *k = &kinds[sum.products];
 	bool open = s && length_varies(p, s);
-	if (open && block > 1)
-		product = block /= 2; /* what is left over behind whole blocks of the outermost level is one chain */
-	int n = 0;
+	int64_t block = block_of(sum, k, open), product = block;
+	int level = open ? k->level_open : k->level, n = 0;
 
 	if (!s || lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || lstage(p, s)->comb != COMB_SUM ||
-	    (open ? !sum.open : sum.all <= sum.most || sum.steps <= block))
+	    (!open && (!sched_is_long((double)sum.all, sum.products) || sum.steps <= block)))
 		return 0;
-	for (factor[n++] = block; n < LEVELS_MAX && (open ? n < sum.open : sum.steps > LEVEL * product); product *= LEVEL)
-		factor[n++] = LEVEL;
+	for (factor[n++] = block; n < LEVELS_MAX && (open ? n < k->levels_open : sum.steps > level * product); product *= level)
+		factor[n++] = level;
 	return n;
 }
 

@@ -65,13 +65,13 @@ static void mark_level(struct schedule *r, const char *loop, bool wide)
 static bool sum_in_levels(struct schedule *r, stage_id s, const char *part, const char *step, int64_t steps, struct words *made)
 {
 	const struct stage *t = lstage(r->p, s);
-	struct long_sum sum = {steps, 1, steps, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, 0};
+	struct long_sum sum = {steps, 1, steps, false};
 	const char *loop = step;
 	int a = t->naxes - 1;
 
 	for (int k = t->nspatial; k < a; k++)
 		sum.all *= t->axis[k].extent;
-	for (; a > t->nspatial && sum.terms * sum.steps <= CHAIN_OF_TERMS; sum.steps = t->axis[a].extent) {
+	for (; a > t->nspatial && !sched_is_long((double)(sum.terms * sum.steps), false); sum.steps = t->axis[a].extent) {
 		sum.terms *= sum.steps;
 		loop = sched_name(r, "%s.%s", part, sym_str(t->axis[--a].name));
 	}

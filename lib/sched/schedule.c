@@ -500,7 +500,7 @@ static void place_copy(struct schedule *r, stage_id s)
 static void sum_in_levels(struct schedule *r, stage_id s)
 {
 	const struct stage *t = lstage(r->p, s);
-	struct long_sum sum = {0, 1, 1, CHAIN_OF_TERMS, 2 * CHAIN_OF_TERMS, 0};
+	struct long_sum sum = {0, 1, 1, false};
 	struct words made = {0};
 
 	if (t->naxes == t->nspatial)

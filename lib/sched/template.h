@@ -60,21 +60,21 @@ bool sched_yes(struct schedule *r, const char *name, bool usual); /* no, yes */
 void sched_settle(struct schedule *r, const char *name, int64_t done);
 void sched_drop(struct schedule *r, const char *name); /* removes the line: there was no choice */
 
-/* A sum: iterations of the loop that is split, terms that an iteration adds to one sum, terms of all its loops. A longer one than `most` is
- * made of chains of `chain` terms. */
+/* A sum: iterations of the loop that is split, terms that an iteration adds to one sum, terms of all its loops, and whether they are
+ * products. */
 struct long_sum {
-	int64_t steps, terms, all, chain, most;
-	int open; /* levels where a size that only a run gives decides the length; 0: one chain in each lane */
+	int64_t steps, terms, all;
+	bool products;
 };
-/* Chains whose error is at most twice that of pairwise sums; and of products, whose sums are not bound by memory, a few times that. */
-enum { CHAIN_OF_TERMS = 64, CHAIN_OF_PRODUCTS = 128, LONG_OF_PRODUCTS = 1024, LEVELS_OPEN = 2 };
-/* Levels of the sum that stage makes, if it is a longer one in f32; 0. factor: how many iterations, then sums, each adds up, the innermost
+/* True if it is so long that chains of one kind (levels.c) do not make it whole. */
+bool sched_is_long(double terms, bool products);
+/* Levels of the sum that stage makes, if it is a long one in f32; 0. factor: how many iterations, then sums, each adds up, the innermost
  * first. */
 enum { LEVELS_MAX = 5 };
 int sched_level_factors(struct schedule *r, const char *stage, struct long_sum sum, int64_t factor[LEVELS_MAX]);
 /* The loop is split by them: the sums of n levels get buffers, whose names `made` then has, the innermost last. */
 void sched_partials(struct schedule *r, const char *stage, const char *loop, int n, const char *scope, struct words *made);
-/* If the sum that stage makes in `loop`, its outermost, is a longer one in f32: splits the loop, so that blocks are summed from 0 on, in
+/* If the sum that stage makes in `loop`, its outermost, is a long one in f32: splits the loop, so that blocks are summed from 0 on, in
  * buffers that `made` then has the names of, the innermost last. The innermost part of the loop, or `loop`. */
 const char *sched_levels(struct schedule *r, const char *stage, const char *loop, struct long_sum sum, const char *scope,
 			 struct words *made);

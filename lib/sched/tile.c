@@ -207,7 +207,7 @@ static bool sums_in_copy(struct schedule *r, struct tile *q)
 {
 	const char *name = sym_str(lstage(r->p, q->anchor)->name);
 	q->sums = buf_find(r->p, "acc") ? sched_name(r, "%s_acc", name) : "acc";
-	if (q->chunk && reduce_steps(r->p, q) > LONG_OF_PRODUCTS && sched_make(r, q->sums, PRIM_PARTIAL, name, q->home, "register"))
+	if (q->chunk && sched_is_long(reduce_steps(r->p, q), true) && sched_make(r, q->sums, PRIM_PARTIAL, name, q->home, "register"))
 		return true;
 	return sched_make(r, q->sums, PRIM_CACHE, name, name, q->home, "register");
 }
@@ -226,15 +226,10 @@ static bool choose_sums(struct schedule *r, struct tile *q)
 static void sum_in_levels(struct schedule *r, struct tile *q, const int *red, int nred)
 {
 	const struct stage *s = lstage(r->p, q->anchor);
-	bool products = has_reuse(r->p, q->anchor);
-	struct long_sum sum = {.terms = 1,
-			       .all = (int64_t)reduce_steps(r->p, q),
-			       .chain = products ? CHAIN_OF_PRODUCTS : CHAIN_OF_TERMS,
-			       .most = products ? LONG_OF_PRODUCTS : 2 * CHAIN_OF_TERMS,
-			       .open = products ? 0 : LEVELS_OPEN};
+	struct long_sum sum = {.terms = 1, .all = (int64_t)reduce_steps(r->p, q), .products = has_reuse(r->p, q->anchor)};
 	int i = nred - 1;
 
-	for (; i > 0 && sum.terms * s->axis[red[i]].extent <= sum.chain; i--)
+	for (; i > 0 && !sched_is_long((double)(sum.terms * s->axis[red[i]].extent), sum.products); i--)
 		sum.terms *= s->axis[red[i]].extent;
 	bool part = q->chunk && red[i] == s->nspatial;
 	sum.steps = part ? q->chunk : s->axis[red[i]].extent;
