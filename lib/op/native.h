@@ -16,6 +16,8 @@ int node_puts_rows(const struct node *n, int rank);
 bool native_of_nothing(const struct node *n);
 /* Does the function share its work out to several threads (share_out)? */
 bool native_shares_out(const struct node *n);
+/* Do its operands after the first name places in the first, and is it refused where one is not there, whatever its result's size? */
+bool native_names_places(const struct node *n);
 /* Does the function take operand i with one axis before the others? */
 bool native_takes_first(const struct node *n, uint32_t i);
 /* Does the function take strings (struct native_text) where the operator does? */

@@ -10,6 +10,7 @@
 #include "common/memory.h"
 #include "graph/bodies.h"
 #include "graph/equal.h"
+#include "op/native.h"
 #include "op/op.h"
 #include "op/pass.h"
 
@@ -94,6 +95,15 @@ static struct tensor *known_tensor(struct fold *f, val_id v)
 	return x;
 }
 
+/* May n be refused for indices that only a run knows? */
+static bool may_refuse(const struct fold *f, const struct node *n)
+{
+	for (uint32_t i = 1; native_names_places(n) && i < n->nin; i++)
+		if (n->in[i] && val(f->m, n->in[i])->kind != VAL_CONST && type_count(f->m, &val(f->m, n->in[i])->type) != 0)
+			return true;
+	return false;
+}
+
 /* A result that has no elements, whatever is computed. */
 static struct tensor *empty_tensor(struct fold *f, const struct node *n, val_id v)
 {
@@ -101,7 +111,7 @@ static struct tensor *empty_tensor(struct fold *f, const struct node *n, val_id 
 	int64_t dims[RANK_MAX];
 
 	if (!op_is(n->op, OP_PURE) || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL) || t->other || !dtype_size(t->dtype) ||
-	    type_count(f->m, t) != 0 || !type_dims(f->m, t, dims))
+	    type_count(f->m, t) != 0 || !type_dims(f->m, t, dims) || may_refuse(f, n))
 		return NULL;
 	return tensor_new(&f->m->arena, t->dtype, t->rank, dims);
 }
