@@ -5,6 +5,20 @@
 FLOORS = common / native / graph target / op kb / loop onnx runner comm quant / sched emit / lower / model / source search / tune
 
 CC      ?= gcc
+STRIP   ?= strip
+# CROSS=aarch64-linux-gnu- builds for another kind of CPU; SYSROOT is a folder with its libraries, as Debian lays them out.
+ifdef CROSS
+CC    = $(CROSS)gcc
+AR    = $(CROSS)ar
+STRIP = $(CROSS)strip
+endif
+ifdef SYSROOT
+LIBDIRS  := $(SYSROOT)/usr/lib/$(CROSS:%-=%) $(SYSROOT)/lib/$(CROSS:%-=%)
+CPPFLAGS += -I$(SYSROOT)/usr/include
+LDFLAGS  += $(LIBDIRS:%=-L%) $(LIBDIRS:%=-Wl,-rpath,%)
+export PKG_CONFIG_SYSROOT_DIR = $(SYSROOT)
+export PKG_CONFIG_LIBDIR = $(SYSROOT)/usr/lib/$(CROSS:%-=%)/pkgconfig:$(SYSROOT)/usr/share/pkgconfig
+endif
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
 PYTHON  ?= python3
@@ -17,7 +31,7 @@ WARN     = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -
 ifdef CI
 WARN    += -Werror
 endif
-ALLCFLAGS = -std=gnu11 -pthread -fno-math-errno -fPIC -fvisibility=hidden $(WARN) $(CFLAGS) -Ilib -Ibuild/gen $(PKG_CFLAGS)
+ALLCFLAGS = -std=gnu11 -pthread -fno-math-errno -fPIC -fvisibility=hidden $(WARN) $(CFLAGS) $(CPPFLAGS) -Ilib -Ibuild/gen $(PKG_CFLAGS)
 ALLLIBS   = $(PKG_LIBS) -lz -lm -pthread
 -include build/pkgs.mk
 
@@ -111,7 +125,7 @@ sources = $(wildcard lib/$(1)/*.c lib/$(1)/*/*.c)
 define library
 build/lib$(1).a: $(patsubst %.c,build/%.o,$(call sources,$(1))) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)
 	@rm -f $$@
-	ar cqs $$@ $$^
+	$(AR) cqs $$@ $$^
 endef
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 
@@ -119,8 +133,8 @@ $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 # libc, libm and pthread only.
 build/libhone_eval.a: $(patsubst %.c,build/%.o,$(filter-out lib/common/main.c,$(foreach l,common native graph op,$(call sources,$(l)))))
 	@rm -f $@
-	ar cqs $@ $^
-	@strip -g $@
+	$(AR) cqs $@ $^
+	@$(STRIP) -g $@
 
 define ctool
 bin/$(1): $(patsubst %.c,build/%.o,$(wildcard tools/$(1)/*.c)) $(ARCHIVES)
@@ -181,6 +195,18 @@ asan-check:
 	@tar -c --exclude=./build --exclude=./bin --exclude=./.git . | tar -x -C build/asan
 	$(MAKE) -C build/asan CI= CC='gcc -fsanitize=address,undefined -static-libubsan' CFLAGS='-O1 -g -fno-omit-frame-pointer' check
 	@! cat build/asan/said.* 2>/dev/null | grep .
+
+# AArch64 on any machine: a copy of the tree is built by a cross compiler, and an emulator runs it.
+CROSSDEBS = gcc-aarch64-linux-gnu qemu-user
+CROSSLIBS = libprotobuf-c-dev libprotobuf-c1 libmsgpack-dev libmsgpackc2 liblmdb-dev liblmdb0 libxxhash-dev libxxhash0 zlib1g-dev zlib1g
+cross-deps:
+	@tests/deps.sh $(DEBS) $(CROSSDEBS)
+	@tests/cross/sysroot.sh arm64 build/aarch64/root $(CROSSLIBS)
+check-aarch64: cross-deps all
+	@mkdir -p build/aarch64/tree
+	@tar -c --exclude=./build --exclude=./bin --exclude=./.git . | tar -x -C build/aarch64/tree
+	@$(MAKE) -s -C build/aarch64/tree CROSS=aarch64-linux-gnu- CFLAGS=-O1 SYSROOT=$(CURDIR)/build/aarch64/root all
+	@tests/run.sh t-aarch64.sh
 
 # What takes longer than make check has time for, many hours: tests/soak, each file says what. With less work: make soak SEEDS=20 CASES=500
 # MUTANTS=100 MODELS=3 RUNS=1000 TRIES=50 KILLS=5. Much of it wants a python that has onnx and onnxruntime (make peers, or HONE_PYTHON).
@@ -252,6 +278,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo check checked peers fuzzed asan-check soak soaked conformance bench fuzz install clean
+.PHONY: all deps test-deps demo check checked peers fuzzed asan-check cross-deps check-aarch64 soak soaked conformance bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

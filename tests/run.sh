@@ -19,7 +19,7 @@ export top PATH TAP_COUNT HONE_BLOBS XDG_DATA_HOME
 
 # The longest come first, so that no CPU waits for the last of them.
 longest="t-tune.sh t-bench.sh t-ml.sh sized t-fuzz.sh kernels t-hone.sh t-preview.sh t-gears.sh t-emit.sh t-models.sh lanes"
-every=$(ls tests/*/*.c tests/*/t-*.sh | grep -v '^tests/\(fuzz\|net\)/' | sed 's,.*/,,;s,\.c$,,' | LC_ALL=C sort)
+every=$(ls tests/*/*.c tests/*/t-*.sh | grep -v '^tests/\(cross\|fuzz\|net\)/' | sed 's,.*/,,;s,\.c$,,' | LC_ALL=C sort)
 [ $# -gt 0 ] || set -- $longest $(echo "$every" | grep -vxF "$(printf '%s\n' $longest)")
 
 # one NAME: runs it; what it says is in $tmp/NAME.said, its counts in $tmp/NAME.counts. It has a blob store and a knowledge base of its

@@ -25,14 +25,14 @@ __attribute__((unused)) static void put_runner(FILE *f, struct loop_prog *p, con
 /* Not clang 14, where a task needs _Float16: it has that type on few machines. */
 __attribute__((unused)) static bool compiler_takes(const char *task)
 {
-	return !strstr(target_compiler_version(), "lang") || !(strstr(task, "f16") || strstr(task, "to=10"));
+	return !strstr(target_compiler_version(NULL), "lang") || !(strstr(task, "f16") || strstr(task, "to=10"));
 }
 
 /* NAME.c as ./NAME.so, for t, loaded; NULL: it does not compile. */
 __attribute__((unused)) static void *compile_library(const char *name, const struct target *t)
 {
 	char *path = xprintf("./%s.so", name);
-	char *command = xprintf("%s %s -w -shared -fPIC -o %s %s.c -lm", target_compiler(), target_cflags(t), path, name);
+	char *command = xprintf("%s %s -w -shared -fPIC -o %s %s.c -lm", target_compiler(NULL), target_cflags(t), path, name);
 	void *lib = system(command) ? NULL : dlopen(path, RTLD_NOW);
 
 	free(command);

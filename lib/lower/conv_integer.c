@@ -110,11 +110,11 @@ static buf_id rows_by_four(struct lower *L, const struct window *w, const struct
 	struct polys *P = L->p->P;
 	poly at[LOOP_RANK_MAX];
 
-	stage_id s = low_stage(L, "rows", DT_U8, 5, shape, "n q w c t");
+	stage_id s = low_stage(L, "rows", int_x_type(L), 5, shape, "n q w c t");
 	low_index(L, s, at);
 	poly row = poly_add(P, poly_mulc(P, at[1], 4), at[4]);
 	poly x[4] = {at[0], at[3], poly_addc(P, row, -w->begin[0]), poly_addc(P, at[2], -w->begin[1])};
-	stage_body(L->p, s, COMB_NONE, conv_element(L, DT_U8, 1, x));
+	stage_body(L->p, s, COMB_NONE, conv_element(L, int_x_type(L), 1, x));
 	return lstage(L->p, s)->out;
 }
 
@@ -156,7 +156,7 @@ static bool quads_fit(struct lower *L)
 {
 	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
 	const struct target *t = L->p->target ? L->p->target : target_host();
-	int row = instr_dot(t, DT_U8, DT_I8, true);
+	int row = instr_dot(t, int_x_type(L), DT_I8, true);
 	struct window w;
 
 	return row && instr_row(row)->extent[1] == 4 && low_rank(L, 0) == 4 && L->shape[1][1] == 1 && L->shape[0][1] == L->shape[1][0] &&
@@ -249,7 +249,7 @@ static const char *conv_quads(struct lower *L, const struct window *w)
 /* Depthwise, of codes and of weights less their zero points as f32. */
 static const char *conv_reals(struct lower *L, const struct window *w)
 {
-	struct padded q = conv_input(L, w, DT_U8, 1, conv_groups(L));
+	struct padded q = conv_input(L, w, int_x_type(L), 1, conv_groups(L));
 	buf_id f32 = int_copies(L, INT_W, DT_F32, 1, 1, 0);
 	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
 	stage_id offset = 0, s = low_stage(L, "conv", DT_F32, w->n + 2, L->out_shape[0], low_axes(L, w->n + 2));
@@ -289,7 +289,7 @@ static const char *conv_floats(struct lower *L, const struct window *w)
 /* Windows that do not overlap, as rows of a matrix. */
 static const char *conv_patches(struct lower *L, const struct window *w, bool words)
 {
-	struct patch_parts of = {words ? DT_I16 : DT_U8, words ? int_words_weights(L) : DT_I8, int_step(L, words), code_or_word,
+	struct patch_parts of = {words ? DT_I16 : int_x_type(L), words ? int_words_weights(L) : DT_I8, int_step(L, words), code_or_word,
 				 int_product};
 	buf_id codes;
 	stage_id s = patches_sums(L, w, &of, &codes);
@@ -319,7 +319,7 @@ static const char *conv_integer(struct lower *L)
 		return conv_patches(L, &w, words);
 	int64_t old = L->shape[1][1], merged = is_merged(a) ? merged_groups(L, int_step(L, words), true) : 1;
 	int64_t per = old == 1 || merged > 1 ? old : words ? int_words_padded(L, old) : int_padded(old);
-	struct padded q = conv_input(L, &w, words ? DT_I16 : DT_U8, per, (conv_groups(L) + merged - 1) / merged * merged);
+	struct padded q = conv_input(L, &w, words ? DT_I16 : int_x_type(L), per, (conv_groups(L) + merged - 1) / merged * merged);
 	enum dtype t = words ? int_words_weights(L) : DT_I8;
 	buf_id codes = merged > 1    ? merged_weights(L, merged, t, code_or_word)
 		       : t == DT_I16 ? int_copies(L, INT_W, DT_I16, 1, per, 0)

@@ -4,21 +4,28 @@
 #include "loop/instr.h"
 #include "target/target.h"
 
+static int row_for(struct lower *L, enum dtype a, enum dtype b)
+{
+	return instr_dot(L->p->target ? L->p->target : target_host(), a, b, false);
+}
+
+enum dtype int_x_type(struct lower *L) { return !row_for(L, DT_U8, DT_I8) && row_for(L, DT_I8, DT_I8) ? DT_I8 : DT_U8; }
+
+static enum dtype code_type(struct lower *L, uint32_t i) { return i == INT_X ? int_x_type(L) : DT_I8; }
+
 /* From the type of operand i to that of its codes. */
 static int shift_of(struct lower *L, uint32_t i)
 {
-	enum dtype t = low_dtype(L, i);
+	enum dtype from = low_dtype(L, i), to = code_type(L, i);
 
-	if (i == INT_X)
-		return t == DT_I8 ? 128 : 0;
-	return t == DT_U8 ? -128 : 0;
+	return from == to ? 0 : to == DT_U8 ? 128 : -128;
 }
 
 ex_id int_code(struct lower *L, uint32_t i, ex_id e)
 {
 	int shift = shift_of(L, i);
 
-	return shift ? ex_cast(L->p, i == INT_X ? DT_U8 : DT_I8, low_fnc(L, FN_ADD, ex_cast(L->p, DT_I32, e), shift)) : e;
+	return shift ? ex_cast(L->p, code_type(L, i), low_fnc(L, FN_ADD, ex_cast(L->p, DT_I32, e), shift)) : e;
 }
 
 buf_id int_codes(struct lower *L, uint32_t i, int axis, int64_t extent)
@@ -31,7 +38,7 @@ buf_id int_codes(struct lower *L, uint32_t i, int axis, int64_t extent)
 		return low_buf(L, i);
 	memcpy(shape, L->shape[i], sizeof shape);
 	shape[axis] = extent;
-	stage_id s = low_stage(L, old == extent ? "code" : "pad", i == INT_X ? DT_U8 : DT_I8, rank, shape, low_axes(L, rank));
+	stage_id s = low_stage(L, old == extent ? "code" : "pad", code_type(L, i), rank, shape, low_axes(L, rank));
 	low_index(L, s, at);
 	ex_id e = int_code(L, i, ex_read(L->p, low_buf(L, i), rank, at));
 	poly inside = poly_sub(L->p->P, poly_const(L->p->P, old - 1), at[axis]);
@@ -109,18 +116,13 @@ ex_id int_less_offset(struct lower *L, ex_id y, ex_id x_zero, ex_id offset)
 
 const char *const int_algos[] = {"words", NULL};
 
-static int row_for(struct lower *L, enum dtype a, enum dtype b)
-{
-	return instr_dot(L->p->target ? L->p->target : target_host(), a, b, false);
-}
+bool int_bytes_fit(struct lower *L) { return row_for(L, int_x_type(L), DT_I8); }
 
-bool int_words_fit(struct lower *L, const char *algo) { return row_for(L, DT_I16, DT_I16) && !row_for(L, DT_U8, DT_I8); }
-
-bool int_bytes_fit(struct lower *L) { return row_for(L, DT_U8, DT_I8); }
+bool int_words_fit(struct lower *L, const char *algo) { return row_for(L, DT_I16, DT_I16) && !int_bytes_fit(L); }
 
 int64_t int_step(struct lower *L, bool words)
 {
-	int row = words ? row_for(L, DT_I16, DT_I16) : row_for(L, DT_U8, DT_I8);
+	int row = words ? row_for(L, DT_I16, DT_I16) : row_for(L, int_x_type(L), DT_I8);
 
 	return row ? instr_row(row)->extent[1] : 1;
 }

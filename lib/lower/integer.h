@@ -1,4 +1,4 @@
-/* Integer sums: products of u8 and i8 codes in i32, and the zero points of their operands. A lowering looks at the types of the
+/* Integer sums: products of codes of 8 bits in i32, and the zero points of their operands. A lowering looks at the types of the
  * weights and at zero points of one number, not at the weights: stages are the same for all of a type. */
 #ifndef HONE_LOWER_INTEGER_H
 #define HONE_LOWER_INTEGER_H
@@ -31,7 +31,9 @@ ex_id int_less_zero(struct lower *L, uint32_t i, ex_id e, poly at, const poly *b
 /* Buffer of them, its axis made as long as extent with 0; along: the axis that zero points are along (-1: there is one). */
 buf_id int_copies(struct lower *L, uint32_t i, enum dtype t, int axis, int64_t extent, int along);
 
-/* x is of codes of type u8, w of codes of type i8; an operand of the other type is moved by 128. */
+/* The type of x's codes: u8, or i8 where the target sums products of bytes with a sign only. Those of w are i8. An operand of the other
+ * type is moved by 128. */
+enum dtype int_x_type(struct lower *L);
 ex_id int_code(struct lower *L, uint32_t i, ex_id e);
 /* Buffer of the codes of operand i, its axis made as long as extent with codes 0; a stage where there is anything to do. */
 buf_id int_codes(struct lower *L, uint32_t i, int axis, int64_t extent);

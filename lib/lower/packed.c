@@ -3,6 +3,7 @@
 #include <float.h>
 #include <string.h>
 #include "loop/instr.h"
+#include "lower/integer.h"
 #include "op/rules.h"
 #include "sched/schedule.h"
 #include "target/target.h"
@@ -182,7 +183,7 @@ enum { DIGITS = 3, BASE = 254, FIRST = 127 }; /* digits are of -127 to 127 */
 /* Several rows are bound by products: an instruction sums more of them than a number has digits, or floats are faster. */
 bool packed_digits_pay(struct lower *L, bool turned, int64_t rows)
 {
-	int dot = instr_dot(L->p->target ? L->p->target : target_host(), DT_U8, DT_I8, false);
+	int dot = instr_dot(L->p->target ? L->p->target : target_host(), int_x_type(L), DT_I8, false);
 
 	return packed_digits_fit(L, turned, rows) && schedule_digits_pay(L->out_shape[0][low_out_rank(L, 0) - 1]) &&
 	       (rows == 1 || (dot && instr_row(dot)->extent[1] > DIGITS));

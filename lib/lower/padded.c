@@ -24,8 +24,8 @@ static ex_id zero_code(struct lower *L)
 	ex_id zero = int_zero(L, INT_X, poly_const(L->p->P, 0), NULL);
 
 	if (zero && lex(L->p, zero)->kind != EX_CONST)
-		return ex_cast(L->p, DT_U8, zero);
-	return ex_const_int(L->p, DT_U8, zero ? lex(L->p, zero)->ic : 0);
+		return ex_cast(L->p, int_x_type(L), zero);
+	return ex_const_int(L->p, int_x_type(L), zero ? lex(L->p, zero)->ic : 0);
 }
 
 /* Element `at` of x, of codes; the padding is the zero point, and 0 or any code where x has no such channel. As i16, less the zero

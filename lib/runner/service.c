@@ -83,7 +83,7 @@ static void ask_hello(struct service *s, uint64_t id, struct mp_in *r)
 	mp_put_int(&s->out, RUNNER_VERSION);
 	/* cores: older clients want them in the row */
 	put_str0(&s->out, arena_printf(&a, "%s;cores=%d", target_row(target_host()), target_host()->cores));
-	put_str0(&s->out, target_compiler_version());
+	put_str0(&s->out, target_compiler_version(NULL));
 	mp_put_int(&s->out, target_host()->cores);
 	mp_put_int(&s->out, s->ncores);
 	put_str0(&s->out, arena_printf(&a, "%s; compilers: %s", isolate_kinds(), confine_kind()));
@@ -286,8 +286,8 @@ int runner_serve(const struct oracle *o, double noise_probe, double build_second
 	double spoke = now_seconds();
 
 	signal(SIGCHLD, SIG_DFL); /* ignored, as some parents leave it, no child would be there to wait for */
-	if (!target_compiles())
-		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler());
+	if (!target_compiles(NULL))
+		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler(NULL), target_compiler_variable(NULL));
 	s->oracle = o;
 	s->build_seconds = build_seconds > 0 ? build_seconds : BUILD_CLOCK_SECONDS;
 	mp_out_init(&s->out);

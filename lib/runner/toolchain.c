@@ -102,7 +102,7 @@ static bool ask_driver(struct toolchain *t, const char *driver)
 
 static const char *program(const char *name)
 {
-	char *command = xprintf("%s -print-prog-name=%s 2>/dev/null", target_compiler(), name);
+	char *command = xprintf("%s -print-prog-name=%s 2>/dev/null", target_compiler(NULL), name);
 	char *path = answer(command);
 
 	free(command);
@@ -118,9 +118,10 @@ const struct toolchain *toolchain_find(void)
 		return &t;
 	/* A candidate is linked with no run time that a sanitizer in CC would need (guard pages watch it), and with nothing that runs
 	 * when it is loaded (runner/object.h). */
-	char *driver = xprintf("%s %s -w -fPIC -fvisibility=default -fno-sanitize=all", target_compiler(), target_cflags(target_host()));
+	char *driver =
+		xprintf("%s %s -w -fPIC -fvisibility=default -fno-sanitize=all", target_compiler(NULL), target_cflags(target_host()));
 	if (ask_driver(&t, driver)) {
-		char *command = xprintf("%s -print-libgcc-file-name 2>/dev/null", target_compiler());
+		char *command = xprintf("%s -print-libgcc-file-name 2>/dev/null", target_compiler(NULL));
 		char *libgcc = answer(command);
 		add(&w, program("ld"));
 		add_line(&w, "-shared -z noexecstack -z now -Bsymbolic --hash-style=gnu -o " TOOLCHAIN_OUT " " TOOLCHAIN_IN);

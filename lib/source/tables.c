@@ -94,7 +94,7 @@ static void put_sizes(struct emission *e, FILE *f)
 		e->embed ? "(const char *)embedded" : "NULL");
 	put_string(f, e->target->cpu);
 	fprintf(f, "\n#define MADE_WITH ");
-	put_string(f, target_compiler_version());
+	put_string(f, target_compiler_version(e->target));
 }
 
 static void put_digest(FILE *f, const char *name, struct digest digest)
@@ -173,14 +173,17 @@ void put_tables(struct emission *e, FILE *f)
 /* A check for the CPU features that the flags of target_cflags need. */
 void put_cpu_check(struct emission *e, FILE *f)
 {
-	const struct feature *feature = backend_of(e->target)->feature;
+	const struct backend *of = backend_of(e->target);
 
-	fprintf(f, "\n/* What the code needs and this CPU lacks, or NULL. */\nstatic const char *cpu_lacks(void)\n{\n");
-	for (int i = 0; feature && feature[i].name; i++)
-		for (int k = 0; e->target->features >> i & 1 && feature[i].takes[k]; k++)
-			fprintf(f,
-				"%s\tif (!__builtin_cpu_supports(\"%s\"))\n\t\treturn \"it lacks %s, which the model was compiled for\";\n%s",
-				feature[i].gcc ? "#ifndef __clang__\n" : "", feature[i].takes[k], feature[i].takes[k],
-				feature[i].gcc ? "#endif\n" : "");
+	target_text(f, e->target, "\n@{asks\n@}\n");
+	fprintf(f, "/* What the code needs and this CPU lacks, or NULL. */\nstatic const char *cpu_lacks(void)\n{\n");
+	for (int i = 0; of->feature && of->feature[i].name; i++)
+		for (int k = 0; e->target->features >> i & 1 && of->feature[i].takes[k]; k++) {
+			const char *name = of->feature[i].takes[k];
+			fprintf(f, "%s\tif (!", of->feature[i].gcc ? "#ifndef __clang__\n" : "");
+			fprintf(f, of->asks, name);
+			fprintf(f, ")\n\t\treturn \"it lacks %s, which the model was compiled for\";\n%s", name,
+				of->feature[i].gcc ? "#endif\n" : "");
+		}
 	fprintf(f, "\treturn NULL;\n}\n");
 }

@@ -13,7 +13,7 @@
 enum { FEATURE_TAKES = 6 };
 struct feature {
 	const char *name;                 /* in rows */
-	const char *takes[FEATURE_TAKES]; /* what compiled code asks __builtin_cpu_supports for; ends with NULL */
+	const char *takes[FEATURE_TAKES]; /* names of what a CPU is asked for (backend.asks); ends with NULL */
 	bool gcc;                         /* clang cannot ask for them */
 };
 /* A target that has a name: this machine with these features, no more and no fewer. */
@@ -50,7 +50,7 @@ struct backend_process {
 	uint32_t audit_arch;
 	const struct call_name *calls; /* ends with no name */
 };
-enum { LITTER_BYTES = 1024, GUARD_KEPT = 6 };
+enum { LITTER_BYTES = 1024, GUARD_KEPT = 10 }; /* the most registers that a kind of CPU has a function keep */
 struct guard_words {
 	uint64_t caller; /* its stack pointer, while the kernel has the processor */
 	uint64_t stack;  /* where the kernel's begins */
@@ -75,10 +75,15 @@ struct backend {
 	struct backend_process process; /* where detect says yes */
 
 	/* ---- what is made for it ---- */
+	/* Where its tools run on a machine of another kind: they are TRIPLET-gcc, TRIPLET-ld and so on, clang --target=TRIPLET. NULL: there
+	 * are none. */
+	const char *triplet;
 	const char *(*flags)(const struct target *t); /* for the C compiler, each after a blank; valid for the life of the process */
-	const struct text_section *text;              /* ends with no name */
-	const struct text_section *typed;             /* more of it: of generic/typed.c */
-	const struct instr *instr;                    /* besides the generic ones; ends with no name */
+	/* A condition in C: this CPU has what a feature takes, whose name is put in for %s. The text section "asks" stands before it. */
+	const char *asks;
+	const struct text_section *text;  /* ends with no name */
+	const struct text_section *typed; /* more of it: of generic/typed.c */
+	const struct instr *instr;        /* besides the generic ones; ends with no name */
 };
 
 extern const struct backend backend_generic;

@@ -50,7 +50,7 @@ static void read_caches(struct target *t)
 
 	t->l1 = 32 << 10; /* where the kernel tells nothing */
 	t->l2 = 1 << 20;
-	t->l3 = 16 << 20;
+	t->l3 = 0;
 	for (int i = 0; cache_field(i, "level", level, sizeof level); i++) {
 		if (!cache_field(i, "type", type, sizeof type) || !cache_field(i, "size", size, sizeof size) || type[0] == 'I')
 			continue;
@@ -65,6 +65,8 @@ static void read_caches(struct target *t)
 		else if (level[0] == '3')
 			t->l3 = n;
 	}
+	if (!t->l3)
+		t->l3 = cache_field(0, "level", level, sizeof level) ? t->l2 : 16 << 20;
 }
 
 /* What follows from the kind of CPU and its features. */
@@ -128,9 +130,10 @@ const struct target *target_host(void)
 
 	if (known)
 		return &host;
-	read_cpu_name(&host);
 	if (backend_here()->detect)
 		backend_here()->detect(&host);
+	if (!*host.cpu)
+		read_cpu_name(&host);
 	set_features(&host, backend_here(), host.features);
 	read_caches(&host);
 	CPU_ZERO(&set);
@@ -209,7 +212,7 @@ static bool parse_row(const char *row, struct target *t)
 		L1 = 4,
 		L2 = 8,
 		L3 = 16,
-		ALL = 31,
+		NEEDED = CPU | FEATURES | L1 | L2,
 		/* cores: older programs say that */ KILOBYTES_MAX = 1 << 30,
 		CORES_MAX = 1 << 20,
 		PORTS_USUAL = 2
@@ -251,7 +254,22 @@ static bool parse_row(const char *row, struct target *t)
 	memset(t->rate, 0, sizeof t->rate);
 	if (!*rates)
 		rates_read(t);
-	return have == ALL && (!*rates || rates_parse(t, rates, strcspn(rates, ";")));
+	if (!(have & L3)) /* not every machine has one */
+		t->l3 = t->l2;
+	return (have & NEEDED) == NEEDED && (!*rates || rates_parse(t, rates, strcspn(rates, ";")));
+}
+
+/* A machine of another kind than this one: nothing of it is known but its name. */
+static void set_foreign(struct target *t, const char *name)
+{
+	const struct target usual = target_filled(NULL);
+
+	snprintf(t->cpu, sizeof t->cpu, "%s", name);
+	t->l1 = usual.l1;
+	t->l2 = usual.l2;
+	t->l3 = usual.l3;
+	t->fma512 = 0;
+	memset(t->rate, 0, sizeof t->rate);
 }
 
 static bool find_named(const char *name, struct target *out)
@@ -262,6 +280,8 @@ static bool find_named(const char *name, struct target *out)
 	for (const struct backend *const *b = backends; *b; b++)
 		for (const struct level *l = (*b)->level; l && l->name; l++)
 			if (!strcmp(name, l->name)) {
+				if (*b != backend_here() && !(*b)->anywhere)
+					set_foreign(out, name);
 				set_features(out, *b, l->features);
 				return true;
 			}
@@ -287,50 +307,6 @@ const char *target_names(void)
 	return sym_str(intern_printf("%s, or a row as kb prints them", sym_str(names)));
 }
 
-/* Contraction makes FMAs; nothing may trap, so selects need no branches; integers wrap as ONNX's do. What gcc's -O2 does beyond these
- * finds nothing in code that has been scheduled already, and takes half of the time. Bounds of loops guessed from what they access change
- * nothing; registers given to a function at once, not loop by loop, save time and spills. Where all loops begin alike, schedules differ
- * by what they do, not by what stands before them. clang contracts across statements even where a pragma forbids it, but for "on". */
-const char *target_cflags(const struct target *t)
-{
-	const struct backend *of = backend_of(t);
-
-	return sym_str(intern_printf(
-		"-std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize -falign-functions=64 -falign-loops=64"
-		"%s%s",
-		strcasestr(target_compiler_version(), "clang") ? " -O2 -ffp-contract=on -Wno-ignored-optimization-argument"
-							       : " -O1 -fexpensive-optimizations -fschedule-insns2 -fno-tree-ccp"
-								 " -fno-aggressive-loop-optimizations -fira-region=one",
-		of->flags ? of->flags(t) : ""));
-}
-
-const char *target_compiler(void)
-{
-	const char *cc = getenv("CC");
-
-	return cc && *cc ? cc : "gcc";
-}
-
-const char *target_compiler_version(void)
-{
-	static char version[64];
-
-	if (!version[0]) {
-		char *command = xprintf("%s -E -P -x c - 2>/dev/null <<'E'\n__VERSION__\nE", target_compiler());
-		FILE *f = popen(command, "re");
-		if (f && fscanf(f, " \"%63[^\"]", version) != 1)
-			version[0] = 0;
-		if (f)
-			pclose(f);
-		free(command);
-		if (!version[0])
-			snprintf(version, sizeof version, "unknown");
-	}
-	return version;
-}
-
-bool target_compiles(void) { return strcmp(target_compiler_version(), "unknown") != 0; }
-
 const char *target_cpu(const struct target *t)
 {
 	const struct backend *of = backend_of(t);
@@ -353,6 +329,6 @@ const char *target_row(const struct target *t)
 	if (t->vector_bytes == 64 && t->fma512)
 		n += (size_t)snprintf(row + n, sizeof row - n, ";fma512=%d", t->fma512);
 	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;compiler=%s %s", (long long)t->l1 >> 10, (long long)t->l2 >> 10,
-		 (long long)t->l3 >> 10, target_compiler(), target_compiler_version());
+		 (long long)t->l3 >> 10, target_compiler(t), target_compiler_version(t));
 	return row;
 }

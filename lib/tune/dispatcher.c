@@ -43,8 +43,8 @@ struct dispatcher *dispatcher_new(const char *const *command, int n, const volat
 {
 	struct dispatcher *m = xcalloc(1, sizeof *m);
 
-	if (!n && !target_compiles()) /* else the runner says so too */
-		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler());
+	if (!n && !target_compiles(NULL)) /* else the runner says so too */
+		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler(NULL), target_compiler_variable(NULL));
 	m->nhost = n ? n : 1;
 	m->host = xcalloc((size_t)m->nhost, sizeof *m->host);
 	m->runners = xcalloc((size_t)m->nhost, sizeof *m->runners);

@@ -88,7 +88,7 @@ static void *build(const struct target *t, int number)
 	fclose(f);
 	prog_free(p);
 	snprintf(path, sizeof path, "./math_fns%d.so", number);
-	snprintf(command, sizeof command, "%s %s -Wall -Wno-unused-function -shared -fPIC -o %s math_fns.c -lm", target_compiler(),
+	snprintf(command, sizeof command, "%s %s -Wall -Wno-unused-function -shared -fPIC -o %s math_fns.c -lm", target_compiler(NULL),
 		 target_cflags(t), path);
 	return system(command) ? NULL : dlopen(path, RTLD_NOW);
 }

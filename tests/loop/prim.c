@@ -319,7 +319,7 @@ static bool compile(struct loop_prog *p, const char *name, const char *options, 
 	fputs(text, f);
 	fclose(f);
 	free(text);
-	snprintf(command, sizeof command, "%s %s -w %s -o %s kernel.c -lm 2>/dev/null", target_compiler(), target_cflags(p->target),
+	snprintf(command, sizeof command, "%s %s -w %s -o %s kernel.c -lm 2>/dev/null", target_compiler(NULL), target_cflags(p->target),
 		 options, path);
 	return !system(command);
 }

@@ -28,7 +28,7 @@ static kernel *compile(const struct candidate *c, int number)
 
 	if (!f || fwrite(c->source, 1, c->nsource, f) != c->nsource || fclose(f))
 		die_errno(EX_IO, "%s", source);
-	if (system(xprintf("%s %s -w -fPIC -shared -o %s %s -lm", target_compiler(), target_cflags(target_host()), library, source)))
+	if (system(xprintf("%s %s -w -fPIC -shared -o %s %s -lm", target_compiler(NULL), target_cflags(target_host()), library, source)))
 		return NULL;
 	void *h = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	return h ? (kernel *)dlsym(h, "hone_kernel") : NULL;

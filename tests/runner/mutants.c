@@ -147,7 +147,7 @@ static function *compiled(const char *source, const char *name)
 		return NULL;
 	unlink(path);
 	char *command =
-		arena_printf(&arena, "%s %s -w -fPIC -shared -o %s %s -lm", target_compiler(), target_cflags(target_host()), path, c);
+		arena_printf(&arena, "%s %s -w -fPIC -shared -o %s %s -lm", target_compiler(NULL), target_cflags(target_host()), path, c);
 	void *so = system(command) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	return so ? (function *)dlsym(so, "hone_kernel") : NULL;
 }

@@ -259,7 +259,7 @@ int main(void)
 		interpreted(&k[TEXTS + i], &t);
 	}
 	compiled(k, &t);
-	assembled(k, target_compiler(), target_cflags(&t));
+	assembled(k, target_compiler(&t), target_cflags(&t));
 	assembled(k, "clang", "-O2 -ffp-contract=fast -march=x86-64-v4 -mavx512fp16");
 	return tap_done();
 }

@@ -41,6 +41,10 @@ static void rows_of_others(void)
 	ok(target_find(row, &t) && t.of == &backend_generic && !t.features && t.vector_bytes == 16, "features of another kind are none");
 	snprintf(row, sizeof row, "cpu=x;arch=pdp11;features=;%s", caches);
 	ok(!target_find(row, &t), "a kind that is not here is no target");
+	snprintf(row, sizeof row, "cpu=x;arch=arm;features=dotprod;l1=32K;l2=512K");
+	ok(target_find(row, &t) && t.l3 == t.l2, "a machine without a third cache: what its second holds is all");
+	snprintf(row, sizeof row, "cpu=x;arch=arm;features=dotprod;l1=32K");
+	ok(!target_find(row, &t), "a row without a second one");
 }
 
 static bool has_flag(const char *features, const char *flag)
@@ -132,7 +136,7 @@ static bool has_section(const char *text, const char *name)
 /* Of libraries: ge-emit's texts. */
 static bool of_library(const char *name)
 {
-	static const char *const all[] = {"flush_denormals", "flush_no_more", "flush_always", "pause"};
+	static const char *const all[] = {"asks", "flush_denormals", "flush_no_more", "flush_always", "pause"};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (!strcmp(all[i], name))

@@ -167,7 +167,7 @@ static void compile_parts(struct emission *e, const char *dir, const char *stem,
 	progress_start(&p, "compile", (size_t)e->functions.nparts + 1);
 	for (int part = 0; part <= e->functions.nparts; part++) {
 		struct argv v = {0};
-		add_words(&v, target_compiler());
+		add_words(&v, target_compiler(e->target));
 		add_words(&v, target_cflags(e->target));
 		add_words(&v, "-w -fPIC -fvisibility=default -c");
 		add(&v, xprintf("-DPART=%d", part));
@@ -214,7 +214,7 @@ static void make_archive(struct emission *e, const char *dir, const char *stem, 
 {
 	struct argv v = {0};
 
-	add_words(&v, target_compiler());
+	add_words(&v, target_compiler(e->target));
 	add_words(&v, "-r -nostdlib -o");
 	add(&v, xprintf("%s/%s.o", dir, stem));
 	for (int part = 0; part <= e->functions.nparts; part++)
@@ -222,11 +222,13 @@ static void make_archive(struct emission *e, const char *dir, const char *stem, 
 	if (evaluator)
 		add(&v, xstrdup(evaluator));
 	run_one(&v, "the linker");
-	add_words(&v, "objcopy -w");
+	add_words(&v, target_tool(e->target, "objcopy"));
+	add(&v, xstrdup("-w"));
 	add(&v, xprintf("--keep-global-symbol=%s_*", e->name));
 	add(&v, xprintf("%s/%s.o", dir, stem));
 	run_one(&v, "objcopy");
-	add_words(&v, "ar crsD");
+	add_words(&v, target_tool(e->target, "ar"));
+	add(&v, xstrdup("crsD"));
 	add(&v, xprintf("%s/%s.a", dir, stem));
 	add(&v, xprintf("%s/%s.o", dir, stem));
 	run_one(&v, "ar");
@@ -240,7 +242,7 @@ void compile_model(struct emission *e, const char *dir, const char *stem, int jo
 	place = dir;
 	setenv("TMPDIR", dir, 1); /* a compiler that is killed leaves its files here, where the next build removes them */
 	compile_parts(e, dir, stem, jobs);
-	add_words(&v, target_compiler());
+	add_words(&v, target_compiler(e->target));
 	add_words(&v, "-shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o");
 	add(&v, xprintf("%s/%s.so", dir, stem));
 	for (int part = 0; part <= e->functions.nparts; part++)

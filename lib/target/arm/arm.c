@@ -1,0 +1,72 @@
+/* The backend's row. */
+#include "target/arm/arm.h"
+#include <linux/audit.h>
+#include "common/intern.h"
+
+static const struct feature features[] = {
+	{"dotprod", {"DOTPROD"}}, {"fp16", {"FP16"}},     {"i8mm", {"I8MM"}}, {"bf16", {"BF16"}},
+	{"sve256", {"SVE256"}},   {"sve512", {"SVE512"}}, {NULL, {NULL}},
+};
+
+enum { V8_2 = ARM_DOTPROD | ARM_FP16, V8_6 = V8_2 | ARM_I8MM | ARM_BF16 };
+static const struct level levels[] = {
+	{"aarch64", 0},
+	{"armv8.2-a", V8_2},
+	{"armv8.6-a", V8_6},
+	{"armv8.2-a+sve256", V8_2 | ARM_SVE256},
+	{"armv8.2-a+sve512", V8_2 | ARM_SVE512},
+	{"armv8.6-a+sve256", V8_6 | ARM_SVE256},
+	{NULL, 0},
+};
+
+static void derive(struct target *t)
+{
+	enum { NEON = 16, TWICE = 32, FOUR_TIMES = 64, REGISTERS = 32, PORTS = 2, LATENCY = 4 };
+
+	t->vector_bytes = t->features & ARM_SVE512 ? FOUR_TIMES : t->features & ARM_SVE256 ? TWICE : NEON;
+	t->vector_regs = REGISTERS;
+	t->fma_ports = PORTS;
+	t->fma_latency = LATENCY;
+	t->masks = t->features & ARM_SVE;
+}
+
+/* The dot products are optional before 8.4, and halves everywhere: each is named. Instructions on vectors of SVE are those of the length
+ * that is named, which the compiler then knows. */
+static const char *flags(const struct target *t)
+{
+	unsigned have = t->features;
+
+	if (!have)
+		return "";
+	return sym_str(intern_printf(" -march=armv8.2-a%s%s%s%s%s", have & ARM_DOTPROD ? "+dotprod" : "", have & ARM_FP16 ? "+fp16" : "",
+				     have & ARM_I8MM ? "+i8mm" : "", have & ARM_BF16 ? "+bf16" : "",
+				     have & ARM_SVE512   ? "+sve -msve-vector-bits=512"
+				     : have & ARM_SVE256 ? "+sve -msve-vector-bits=256"
+							 : ""));
+}
+
+const struct backend backend_arm = {
+	.name = "arm",
+	.feature = features,
+	.level = levels,
+	.detect = arm_detect,
+	.f16 = 0,
+	.derive = derive,
+	.process =
+		{
+			.rate = arm_rates,
+			.read = arm_read,
+			.flush_denormals = arm_flush_denormals,
+			.litter = arm_litter,
+			.call = arm_call,
+			.guard = &arm_guard,
+			.rounding = arm_rounding,
+			.audit_arch = AUDIT_ARCH_AARCH64,
+		},
+	.triplet = "aarch64-linux-gnu",
+	.flags = flags,
+	.asks = "CPU_HAS_%s",
+	.text = arm_text,
+	.typed = arm_typed_text,
+	.instr = arm_instr,
+};

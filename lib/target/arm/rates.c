@@ -1,0 +1,83 @@
+/* What instructions do in a second: nothing but independent ones of a kind, in registers. */
+#include "target/rate.h"
+#include "target/arm/arm.h"
+
+#ifdef __aarch64__
+/* Sums in 16 registers cover a latency of 4 on 4 ports; v0 and v1 are the operands. The assembler is told of what the file's flags lack. */
+#define ALL(OP) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(16) OP(17) OP(18) OP(19) OP(20) OP(21) OP(22) OP(23) OP(24) OP(25)
+enum { SUMS = 16, UNROLL = 4 };
+#define CLOBBERS "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25"
+
+#define STEPS(name, extension, OP) \
+	static void name(long n) \
+	{ \
+		__asm__ volatile(".arch armv8.2-a" extension \
+				 "\n\t" \
+				 "movi v0.4s, #0\n\tmovi v1.4s, #0\n" \
+				 "1:\n\t" ALL(OP) ALL(OP) ALL(OP) ALL(OP) "subs %0, %0, #1\n\tb.ne 1b" \
+				 : "+r"(n) \
+				 : \
+				 : "cc", CLOBBERS); \
+	}
+#define NEON(ins, i, sum, of) ins " v" #i "." sum ", v0." of ", v1." of "\n\t"
+#define FMLA(i)               NEON("fmla", i, "4s", "4s")
+#define FMLA_HALF(i)          NEON("fmla", i, "8h", "8h")
+#define SDOT(i)               NEON("sdot", i, "4s", "16b")
+#define USDOT(i)              NEON("usdot", i, "4s", "16b")
+#define SMLAL(i)              NEON("smlal", i, "4s", "4h")
+/* The vector's length is the machine's. */
+#define SVE_FMLA(i)  "fmla z" #i ".s, p0/m, z0.s, z1.s\n\t"
+#define SVE_SDOT(i)  "sdot z" #i ".s, z0.b, z1.b\n\t"
+#define SVE_USDOT(i) "usdot z" #i ".s, z0.b, z1.b\n\t"
+
+#define SVE_STEPS(name, extension, OP) \
+	static void name(long n) \
+	{ \
+		__asm__ volatile(".arch armv8.2-a+sve" extension \
+				 "\n\t" \
+				 "ptrue p0.b\n\tmov z0.s, #0\n\tmov z1.s, #0\n" \
+				 "1:\n\t" ALL(OP) ALL(OP) ALL(OP) ALL(OP) "subs %0, %0, #1\n\tb.ne 1b" \
+				 : "+r"(n) \
+				 : \
+				 : "cc", CLOBBERS); \
+	}
+
+STEPS(fmla, "", FMLA)
+STEPS(fmla_half, "+fp16", FMLA_HALF)
+STEPS(sdot, "+dotprod", SDOT)
+STEPS(usdot, "+i8mm", USDOT)
+STEPS(smlal, "", SMLAL)
+SVE_STEPS(sve_fmla, "", SVE_FMLA)
+SVE_STEPS(sve_sdot, "", SVE_SDOT)
+SVE_STEPS(sve_usdot, "+i8mm", SVE_USDOT)
+
+/* Products that one instruction adds, twice: bytes of the vector a byte of what is multiplied. */
+#define OPS(bytes, of) (2.0 * SUMS * UNROLL * (bytes) / (of))
+const struct rate arm_rates[] = {
+	{"fma128", 0, OPS(16, 4), fmla},
+	{"fma256", ARM_SVE256, OPS(32, 4), sve_fmla},
+	{"fma512", ARM_SVE512, OPS(64, 4), sve_fmla},
+	{"fmla_half", ARM_FP16, OPS(16, 2), fmla_half},
+	{"sdot", ARM_DOTPROD, OPS(16, 1), sdot},
+	{"usdot", ARM_I8MM, OPS(16, 1), usdot},
+	{"smlal_pairs", 0, OPS(8, 2), smlal},
+	{"sdot256", ARM_SVE256, OPS(32, 1), sve_sdot},
+	{"sdot512", ARM_SVE512, OPS(64, 1), sve_sdot},
+	{"usdot256", ARM_SVE256 | ARM_I8MM, OPS(32, 1), sve_usdot},
+	{"usdot512", ARM_SVE512 | ARM_I8MM, OPS(64, 1), sve_usdot},
+	{NULL},
+};
+
+void arm_read(const void *p, size_t n)
+{
+	const char *end = (const char *)p + n;
+
+	__asm__ volatile("1:\n\tldp q0, q1, [%0]\n\tldp q2, q3, [%0, #32]\n\tadd %0, %0, #64\n\tcmp %0, %1\n\tb.lo 1b"
+			 : "+r"(p)
+			 : "r"(end)
+			 : "cc", "memory", "v0", "v1", "v2", "v3");
+}
+#else
+const struct rate arm_rates[] = {{NULL}};
+void arm_read(const void *p, size_t n) {}
+#endif

