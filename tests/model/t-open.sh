@@ -339,7 +339,7 @@ done
 printf '%s\n' 'hone-text 1' 'module ir=8 opset=28' 'symbol n 1 inf' 'const s = f32[3] [1, 1, 2]' 'graph main {' '  input x: f32[1,4,n]' \
 	'  p = AveragePool(x) {kernel_shape=[2] pads=[0,1] strides=[2]}' '  u = Resize(p, -, @s) {mode="nearest"}' '  a = Add(x, u)' '  output a = a' '}' >halved.txt
 ge-load halved.txt | ge-shape | ge-fuse | ge-layout | ge-plan --why -o halved.g 2>err && ge-emit -q halved.g -o halved
-is "$(grep -c '(Fused): a kernel for all sizes of n' err) $(grep -c 'a native function where one operand.s is 1' err)" '3 1' 'halved and doubled: kernels' || cat err
+is "$(grep -c '(Fused): a kernel for all sizes of ' err) $(grep -c 'a native function where one operand.s is 1' err)" '3 1' 'halved and doubled: kernels' || cat err
 for n in 1 2 8; do
 	run-dev halved.so --set n=$n -o y.npz && run-ref halved.g --set n=$n -o r.npz && run-cmp y.npz r.npz >out && [ -s y.npz ]
 	ok $? "it computes the same, n=$n" || cat out
