@@ -189,7 +189,7 @@ static void compile(struct bench **b, int n, bool keep)
 	}
 	fclose(f);
 	char cmd[1024];
-	snprintf(cmd, sizeof cmd, "%s %s -shared -fPIC -o %s %s -lm", target_compiler(), target_cflags(t), so, src);
+	snprintf(cmd, sizeof cmd, "%s %s -shared -fPIC -o %s %s -lm", target_compiler(NULL), target_cflags(t), so, src);
 	if (system(cmd)) {
 		fprintf(stderr, "does not compile: %s\n", cmd);
 		exit(1);
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 3; i++)
 		peak.data[i] = aligned(64);
 	b[n] = &peak;
-	printf("%s, core %d, %s %s\n", target_host()->cpu, sched_getcpu(), target_compiler(), target_compiler_version());
+	printf("%s, core %d, %s %s\n", target_host()->cpu, sched_getcpu(), target_compiler(NULL), target_compiler_version(NULL));
 	compile(b, n, keep);
 	for (int i = 0; i < n; i++) {
 		double err = check(b[i]);
