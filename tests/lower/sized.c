@@ -8,7 +8,7 @@
 #include "graph/pass.h"
 #include "graph/text.h"
 #include "loop/interp.h"
-#include "lower/sized.h"
+#include "lower/sized_impl.h"
 #include "near.h"
 #include "run_kernel.h"
 #include "tap.h"
@@ -22,15 +22,26 @@ struct sized_kernel {
 	struct sized s;
 };
 
-static struct tensor *random_tensor(struct module *m, val_id v, const struct loop_prog *p, struct rng *rng, struct arena *a)
+enum { SYMBOLS_MAX = 64 };
+
+/* Gives the kernel's parameters what they are where its symbols have these sizes, and the symbols these in env. */
+static void set_sizes(struct module *m, struct sized_kernel *k, const int64_t *size, int64_t *env)
 {
-	const struct type *t = &val(m, v)->type;
-	int64_t dims[LOOP_RANK_MAX], env[64] = {0}, n = 1;
+	struct loop_prog *p = k->s.low.prog;
 
 	for (size_t i = 0; i < p->params.n; i++)
 		for (poly_var x = 1; x <= poly_nvars(m->dims); x++)
 			if (poly_var_name(m->dims, x) == p->params.a[i].name)
-				env[x] = p->params.a[i].value;
+				env[x] = size[i];
+	for (size_t i = 0; i < p->params.n; i++)
+		p->params.a[i].value = poly_eval(m->dims, k->s.arg[i], env);
+}
+
+static struct tensor *random_tensor(struct module *m, val_id v, const int64_t *env, struct rng *rng, struct arena *a)
+{
+	const struct type *t = &val(m, v)->type;
+	int64_t dims[LOOP_RANK_MAX], n = 1;
+
 	for (int d = 0; d < t->rank; d++)
 		n *= dims[d] = poly_eval(m->dims, t->dims[d], env);
 	struct tensor *x = tensor_new(a, t->dtype, t->rank, dims);
@@ -155,16 +166,16 @@ static void at_sizes(struct module *m, struct sized_kernel *k, void *lib, int i,
 	graph_id body = attr_graph(n, "graph");
 	struct tensor **in = ARENA_ARRAY(&a, struct tensor *, n->nin + 1), **want = ARENA_ARRAY(&a, struct tensor *, n->nout + 1);
 	const char *text = "", *why = NULL;
+	int64_t env[SYMBOLS_MAX] = {0};
 	double worst = 0;
 	bool beyond = false;
 
-	for (size_t j = 0; j < p->params.n; j++) {
-		p->params.a[j].value = size[j];
+	set_sizes(m, k, size, env);
+	for (size_t j = 0; j < p->params.n; j++)
 		text = arena_printf(&a, "%s %s=%ld", text, sym_str(p->params.a[j].name), (long)size[j]);
-	}
 	for (uint32_t j = 0; j < n->nin; j++)
 		in[j] = val(m, n->in[j])->kind == VAL_CONST ? val(m, n->in[j])->tensor
-							    : random_tensor(m, graph(m, body)->in.a[j], p, &rng, &a);
+							    : random_tensor(m, graph(m, body)->in.a[j], env, &rng, &a);
 	eval_graph(m, body, in, want, &a, NULL);
 	void **at = kernel_storage(m, k, in, want, &a);
 	if (interpret)
@@ -208,7 +219,7 @@ static void all_sizes(struct module *m, struct sized_kernel *k, void *lib, int i
 			if ((x + y) % 7 && x > 3 && y > 3) /* of two large sizes a part */
 				continue;
 			for (size_t j = 0; j < p->params.n; j++)
-				size[j] = size_of_param(p, j, few[j % 2 ? y : x]);
+				size[j] = size_of_param(p, j, few[j % 2 ? y : x]) * sized_divisor(m->dims, k->s.arg[j]);
 			at_sizes(m, k, lib, i, size, false);
 			if (x < 9 && y < 3)
 				at_sizes(m, k, lib, i, size, true);
