@@ -131,8 +131,8 @@ static bool compile(struct schedule *s, int n)
 		fprintf(f, "d[%d]); }\n", operands);
 	}
 	fclose(f);
-	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o %s/k.so %s/k.c -lm", target_compiler(NULL), target_cflags(target_host()),
-		 dir, dir);
+	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o %s/k.so %s/k.c -lm", target_compiler(NULL),
+		 target_cflags(target_host()), dir, dir);
 	bool good = !system(command);
 	snprintf(command, sizeof command, "%s/k.so", dir);
 	void *lib = good ? dlopen(command, RTLD_NOW) : NULL;
