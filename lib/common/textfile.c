@@ -75,6 +75,8 @@ bool textfile_line(FILE *f, const char *path, char **line, size_t *size)
 	size_t n = 0;
 	int c;
 
+	if (!*line)
+		*size = 0;
 	errno = 0;
 	while ((c = getc_unlocked(f)) != EOF) {
 		if (n + 2 > *size) {
