@@ -8,7 +8,7 @@
  * of a chain costs a load and a store of all of them. */
 static const struct kind {
 	int chain, most, level, level_open, levels_open;
-} kinds[] = {{64, 64, 8, 12, 3}, {96, 128, 16, 16, 1}};
+} kinds[] = {{64, 64, 8, 10, 3}, {96, 128, 16, 16, 1}};
 
 bool sched_is_long(double terms, bool products) { return terms > kinds[products].most; }
 
@@ -45,7 +45,10 @@ int sched_level_factors(struct schedule *r, const char *stage, struct long_sum s
 	stage_id s = stage_find(p, stage);
 	const struct kind *k = &kinds[sum.products];
 	bool open = s && length_varies(p, s);
-	int64_t block = block_of(sum, k, open), product = block;
+	int64_t block = block_of(sum, k, open);
+	if (open && !sum.products && block > 1)
+		block /= 2; /* what is left over behind whole blocks of the outermost level is one chain */
+	int64_t product = block;
 	int level = open ? k->level_open : k->level, n = 0;
 
 	if (!s || lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || lstage(p, s)->comb != COMB_SUM ||
