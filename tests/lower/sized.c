@@ -199,10 +199,12 @@ static void at_sizes(struct module *m, struct sized_kernel *k, void *lib, int i,
 }
 
 /* How many of n sizes to run at: of multiples the smallest, the others are large. */
-static int sizes_of(const struct loop_prog *p, int n)
+static int sizes_of(struct module *m, const struct sized_kernel *k, int n)
 {
-	for (size_t k = 0; k < p->params.n; k++)
-		if (poly_var_divisor(p->P, p->params.a[k].var) > 8)
+	const struct loop_prog *p = k->s.low.prog;
+
+	for (size_t i = 0; i < p->params.n; i++)
+		if (poly_var_divisor(p->P, p->params.a[i].var) > 8 || sized_divisor(m->dims, k->s.arg[i]) > 8)
 			return 6;
 	return n;
 }
@@ -211,7 +213,7 @@ static void all_sizes(struct module *m, struct sized_kernel *k, void *lib, int i
 {
 	static const int64_t few[] = {0, 1, 2, 4, 3, 5, 6, 7, 8, 13, 14, 15, 16, 17, 31, 32, 33, 47, 64, 65};
 	struct loop_prog *p = k->s.low.prog;
-	int n = sizes_of(p, sizeof few / sizeof *few);
+	int n = sizes_of(m, k, sizeof few / sizeof *few);
 	int64_t size[LOOP_PARAMS_MAX] = {0};
 
 	for (int x = 0; x < n; x++)
