@@ -206,7 +206,7 @@ cross-deps:
 check-aarch64: cross-deps all
 	@mkdir -p build/aarch64/tree
 	@tar -c --exclude=./build --exclude=./bin --exclude=./.git . | tar -x -C build/aarch64/tree
-	@$(MAKE) -s -C build/aarch64/tree CI= CROSS=aarch64-linux-gnu- CFLAGS=-O1 SYSROOT=$(CURDIR)/build/aarch64/root all
+	@$(MAKE) -s -C build/aarch64/tree CI= CROSS=aarch64-linux-gnu- CC=aarch64-linux-gnu-gcc CFLAGS=-O1 SYSROOT=$(CURDIR)/build/aarch64/root all
 	@tests/run.sh t-aarch64.sh
 
 # What takes longer than make check has time for, many hours: tests/soak, each file says what. With less work: make soak SEEDS=20 CASES=500
