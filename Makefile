@@ -203,6 +203,7 @@ CROSSLIBS = libprotobuf-c-dev libprotobuf-c1 libmsgpack-dev libmsgpackc2 liblmdb
 cross-deps:
 	@tests/deps.sh $(DEBS) $(CROSSDEBS)
 	@tests/cross/sysroot.sh arm64 build/aarch64/root $(CROSSLIBS)
+	@echo 'int main(void) { return 0; }' | aarch64-linux-gnu-gcc -x c - -o build/aarch64/runs && qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/runs
 check-aarch64: cross-deps all
 	@mkdir -p build/aarch64/tree
 	@tar -c --exclude=./build --exclude=./bin --exclude=./.git . | tar -x -C build/aarch64/tree
