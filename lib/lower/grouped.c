@@ -1,4 +1,4 @@
-/* What a sum of a convolution reads, and several groups of channels at a time. */
+/* Operands of a convolution, as its sums read them: by group, and several groups of channels at a time. */
 #include <string.h>
 #include "lower/conv.h"
 #include "target/target.h"

@@ -19,7 +19,7 @@ bool int_words_fit(struct lower *L, const char *algo);
 bool int_bytes_fit(struct lower *L);
 /* Products in one step of the instruction that sums those of words or of bytes; 1: there is none. */
 int64_t int_step(struct lower *L, bool words);
-/* The same of words with bytes. */
+/* Products in one step of the instruction that sums those of words with bytes; 1: there is none. */
 int64_t int_mixed_step(struct lower *L);
 const char *int_words_best(struct lower *L);
 /* The type of the weights for it: i8, as codes, where they are constant and the instruction makes words of them, else i16. */

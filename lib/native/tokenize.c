@@ -208,7 +208,7 @@ static const char *tokenize_matches(struct tokenize_text *x, struct tokenize_spa
 	return NULL;
 }
 
-/* What is left of a piece, which begins at `from` in its string, between the matches in it. */
+/* Text of a piece that lies between the matches in it; the piece begins at `from` in its string. */
 static const char *tokenize_between(struct tokenize_text *x, size_t from, struct tokenize_span *to, int64_t *count)
 {
 	const char *why;

@@ -61,7 +61,7 @@ static const char *trees_read(struct native *n, struct trees *t)
 
 static const char *const trees_lost = "a tree leads to a node, leaf or vote that is not there";
 
-/* What trees_look has found of tables that do not change. */
+/* Facts about tables that do not change, as trees_look has found them. */
 struct trees_found {
 	int64_t made, features; /* 1: it is there; features that the nodes read */
 	bool nans, one;

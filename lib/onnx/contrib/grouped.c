@@ -153,7 +153,7 @@ static val_id coded(struct contrib *x, const struct grouped *g, uint32_t i, val_
 	return contrib_cast(x, q, DT_U8);
 }
 
-/* What the codes of cache i stand for, in the type of the queries. */
+/* Numbers that the codes v of cache i stand for, in the type of the queries. */
 static val_id uncoded(struct contrib *x, const struct grouped *g, uint32_t i, val_id v)
 {
 	const int64_t flat[] = {0, 0, 0, -1};
