@@ -4,61 +4,32 @@
 
 static const char stays_text[] = "#define STAYS(x) __asm__(\"\" : \"+w\"(x)) /* in its register, though it could be read again */\n";
 
-/* Of one and of two vectors: OP1 and OP2 of the prelude. NaN is handed on by fmax and fmin. */
-static const char masks_text[] =
+/* One instruction on one vector and on two. */
+static const char operands_text[] =
 	"#ifdef __ARM_FEATURE_SVE\n"
 	"#include <arm_sve.h>\n"
 	"typedef svfloat32_t svf __attribute__((arm_sve_vector_bits(32 * VL)));\n"
 	"typedef svint32_t svi __attribute__((arm_sve_vector_bits(32 * VL)));\n"
-	"typedef svbool_t svm __attribute__((arm_sve_vector_bits(32 * VL)));\n"
 	"#define ALL svptrue_b32()\n"
 	"#define OP1(name, x) ({ vf r_; __asm__(#name \" %0.s, %1/m, %2.s\" : \"=w\"(r_) : \"Upl\"(ALL), \"w\"(x)); r_; })\n"
 	"#define OP2(name, a, b) ({ vf r_ = a; __asm__(#name \" %0.s, %1/m, %0.s, %2.s\" : \"+w\"(r_) : \"Upl\"(ALL), \"w\"(b)); r_; })\n"
 	"#else\n"
 	"#define OP1(name, x) ({ vf r_; __asm__(#name \" %0.4s, %1.4s\" : \"=w\"(r_) : \"w\"(x)); r_; })\n"
 	"#define OP2(name, a, b) ({ vf r_; __asm__(#name \" %0.4s, %1.4s, %2.4s\" : \"=w\"(r_) : \"w\"(a), \"w\"(b)); r_; })\n"
-	"#endif\n"
-	"typedef vi vm;\n"
-	"static inline vm vlanes(long lo, long hi)\n"
-	"{\n"
-	"\tint a = lo < 0 ? 0 : lo > VL ? VL : (int)lo, b = hi < 0 ? 0 : hi > VL ? VL : (int)hi;\n"
-	"\treturn (VIOTA >= a) & (VIOTA < b);\n"
-	"}\n"
-	"static inline vm vmset(int c) { return (vi){} - !!c; }\n"
-	"static inline int vbit(vm m, int i) { return m[i] & 1; }\n"
-	"static inline vf vsel(vm m, vf a, vf b) { return (vf)((m & (vi)a) | (~m & (vi)b)); }\n"
-	"static inline vm veq(vf a, vf b) { return a == b; }\n"
-	"static inline vm vne(vf a, vf b) { return a != b; }\n"
-	"static inline vm vlt(vf a, vf b) { return a < b; }\n"
-	"static inline vm vle(vf a, vf b) { return a <= b; }\n"
+	"#endif\n";
+
+static const char edges_text[] =
+	"#ifdef __ARM_FEATURE_SVE\n"
 	"static inline vf vmax2(vf a, vf b) { return vsel(a > b, a, b); }\n"
 	"static inline vf vmin2(vf a, vf b) { return vsel(a < b, a, b); }\n"
-	"static inline vf vmax(vf a, vf b) { return OP2(fmax, a, b); }\n"
-	"static inline vf vmin(vf a, vf b) { return OP2(fmin, a, b); }\n"
-	"#ifdef __ARM_FEATURE_SVE\n"
 	"static inline vf vload_mask(const float *p, vm m) { return (vf)svld1_f32(svcmpne_n_s32(ALL, (svi)m, 0), p); }\n"
 	"static inline void vstore_mask(float *p, vf x, vm m) { svst1_f32(svcmpne_n_s32(ALL, (svi)m, 0), p, (svf)x); }\n"
-	"#else\n"
-	"static inline vf vload_mask(const float *p, vm m)\n"
-	"{\n"
-	"\tvf r = {};\n"
-	"\tfor (int i = 0; i < VL; i++)\n"
-	"\t\tif (m[i])\n"
-	"\t\t\tr[i] = p[i];\n"
-	"\treturn r;\n"
-	"}\n"
-	"static inline void vstore_mask(float *p, vf x, vm m)\n"
-	"{\n"
-	"\tfor (int i = 0; i < VL; i++)\n"
-	"\t\tif (m[i])\n"
-	"\t\t\tp[i] = x[i];\n"
-	"}\n"
-	"#endif\n"
-	"static inline vf vldexp(vf x, vf n)\n"
-	"{\n"
-	"\tvi k = (vi)(n + 12583166.0f), h = k >> 1; /* n + 2 * 127 in the low bits */\n"
-	"\treturn x * (vf)(h << 23) * (vf)((k - h) << 23);\n"
-	"}\n";
+	"#else\n";
+
+/* The instructions hand on NaN. */
+static const char extremes_text[] =
+	"static inline vf vmax(vf a, vf b) { return OP2(fmax, a, b); }\n"
+	"static inline vf vmin(vf a, vf b) { return OP2(fmin, a, b); }\n";
 
 /* A CPU of another vector length computes nonsense from code of this one. */
 static const char asks_text[] =
@@ -84,7 +55,9 @@ static const char flush_always_text[] =
 
 const struct text_section arm_text[] = {
 	{"stays", stays_text},
-	{"masks", masks_text},
+	{"operands", operands_text},
+	{"edges", edges_text, true},
+	{"extremes", extremes_text},
 	{"floor", "\treturn OP1(frintm, x);\n"},
 	{"ceil", "\treturn OP1(frintp, x);\n"},
 	{"round", "\treturn OP1(frintn, x);\n"},

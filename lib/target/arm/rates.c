@@ -8,17 +8,17 @@
 enum { SUMS = 16, UNROLL = 4 };
 #define CLOBBERS "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25"
 
-#define STEPS(name, extension, OP) \
+#define STEPS(name, extension, zero, OP) \
 	static void name(long n) \
 	{ \
-		__asm__ volatile(".arch armv8.2-a" extension \
-				 "\n\t" \
-				 "movi v0.4s, #0\n\tmovi v1.4s, #0\n" \
-				 "1:\n\t" ALL(OP) ALL(OP) ALL(OP) ALL(OP) "subs %0, %0, #1\n\tb.ne 1b" \
+		__asm__ volatile(".arch armv8.2-a" extension "\n\t" zero "1:\n\t" ALL(OP) ALL(OP) ALL(OP) \
+					 ALL(OP) "subs %0, %0, #1\n\tb.ne 1b" \
 				 : "+r"(n) \
 				 : \
 				 : "cc", CLOBBERS); \
 	}
+#define NEON_ZERO             "movi v0.4s, #0\n\tmovi v1.4s, #0\n"
+#define SVE_ZERO              "ptrue p0.b\n\tmov z0.s, #0\n\tmov z1.s, #0\n"
 #define NEON(ins, i, sum, of) ins " v" #i "." sum ", v0." of ", v1." of "\n\t"
 #define FMLA(i)               NEON("fmla", i, "4s", "4s")
 #define FMLA_HALF(i)          NEON("fmla", i, "8h", "8h")
@@ -30,26 +30,14 @@ enum { SUMS = 16, UNROLL = 4 };
 #define SVE_SDOT(i)  "sdot z" #i ".s, z0.b, z1.b\n\t"
 #define SVE_USDOT(i) "usdot z" #i ".s, z0.b, z1.b\n\t"
 
-#define SVE_STEPS(name, extension, OP) \
-	static void name(long n) \
-	{ \
-		__asm__ volatile(".arch armv8.2-a+sve" extension \
-				 "\n\t" \
-				 "ptrue p0.b\n\tmov z0.s, #0\n\tmov z1.s, #0\n" \
-				 "1:\n\t" ALL(OP) ALL(OP) ALL(OP) ALL(OP) "subs %0, %0, #1\n\tb.ne 1b" \
-				 : "+r"(n) \
-				 : \
-				 : "cc", CLOBBERS); \
-	}
-
-STEPS(fmla, "", FMLA)
-STEPS(fmla_half, "+fp16", FMLA_HALF)
-STEPS(sdot, "+dotprod", SDOT)
-STEPS(usdot, "+i8mm", USDOT)
-STEPS(smlal, "", SMLAL)
-SVE_STEPS(sve_fmla, "", SVE_FMLA)
-SVE_STEPS(sve_sdot, "", SVE_SDOT)
-SVE_STEPS(sve_usdot, "+i8mm", SVE_USDOT)
+STEPS(fmla, "", NEON_ZERO, FMLA)
+STEPS(fmla_half, "+fp16", NEON_ZERO, FMLA_HALF)
+STEPS(sdot, "+dotprod", NEON_ZERO, SDOT)
+STEPS(usdot, "+i8mm", NEON_ZERO, USDOT)
+STEPS(smlal, "", NEON_ZERO, SMLAL)
+STEPS(sve_fmla, "+sve", SVE_ZERO, SVE_FMLA)
+STEPS(sve_sdot, "+sve", SVE_ZERO, SVE_SDOT)
+STEPS(sve_usdot, "+sve+i8mm", SVE_ZERO, SVE_USDOT)
 
 /* Products that one instruction adds, twice: bytes of the vector a byte of what is multiplied. */
 #define OPS(bytes, of) (2.0 * SUMS * UNROLL * (bytes) / (of))
