@@ -176,7 +176,8 @@ void put_cpu_check(struct emission *e, FILE *f)
 	const struct backend *of = backend_of(e->target);
 
 	target_text(f, e->target, "\n@{asks\n@}\n");
-	fprintf(f, "/* A feature that the code needs and this CPU lacks, in words; NULL: there is none. */\nstatic const char *cpu_lacks(void)\n{\n");
+	fprintf(f,
+		"/* A feature that the code needs and this CPU lacks, in words; NULL: there is none. */\nstatic const char *cpu_lacks(void)\n{\n");
 	for (int i = 0; of->feature && of->feature[i].name; i++)
 		for (int k = 0; e->target->features >> i & 1 && of->feature[i].takes[k]; k++) {
 			const char *name = of->feature[i].takes[k];

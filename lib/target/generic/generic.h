@@ -3,7 +3,8 @@
 #define HONE_TARGET_GENERIC_H
 #include "target/backend.h"
 
-extern const char generic_prelude[]; /* sections stays, in_step, operands (nothing, for helpers of a target), masks, and in masks edges and extremes */
+extern const char generic_prelude
+	[]; /* sections stays, in_step, operands (nothing, for helpers of a target), masks, and in masks edges and extremes */
 extern const char generic_ints[], generic_memory[] /* formats type and ctype */, generic_f16[], generic_bf16[] /* bf16 */;
 extern const struct instr generic_instr[];
 #endif
