@@ -155,7 +155,7 @@ static const char *check_operand(struct infer *I, uint32_t i, const char *s, int
 		else if (c == '.' && s[1] != '.')
 			why = check_one(I, i), s++;
 		else
-			s += c == '.' ? 3 : 2;
+			s += c == '.' ? 3 : c == '!' ? 1 : 2;
 	}
 	return why;
 }
@@ -231,6 +231,19 @@ int demand_shape(struct module *m, const struct node *n, const struct type *t, u
 		return rank;
 	given = read_extents(m, extents, &t[i], letter, dims, &more);
 	return more ? rank : given;
+}
+
+bool op_refuses(enum opcode op, uint32_t i)
+{
+	const char *s = demands[op].operands;
+
+	for (; s && *s && i; i--) {
+		size_t n = strcspn(s, " ");
+		if (n > 3 && !memcmp(s + n - 3, "...", 3))
+			break;
+		s += n + (s[n] == ' ');
+	}
+	return s && memchr(s, '!', strcspn(s, " "));
 }
 
 /* ---- attributes ---- */

@@ -30,12 +30,6 @@ bool native_of_nothing(const struct node *n) { return op_is(n->op, OP_RECURRENT)
 
 bool native_shares_out(const struct node *n) { return n->op == OP_Attention; }
 
-bool native_names_places(const struct node *n)
-{
-	return n->op == OP_Gather || n->op == OP_GatherElements || n->op == OP_GatherND || n->op == OP_ScatterElements ||
-	       n->op == OP_ScatterND;
-}
-
 /* Keys and values, as caches keep them, and caches that change; shapes are the same in any order. */
 bool native_takes_first(const struct node *n, uint32_t i)
 {

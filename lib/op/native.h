@@ -6,9 +6,9 @@
 
 /* The function of node n; NULL: it is computed otherwise. */
 const struct native_row *node_native(const struct node *n);
-/* May the function write result 0 where operand 0 lies, if no other operand does? */
 /* What its operands must be (rules.h has the words); NULL: anything. */
 const char *native_demand(const struct node *n);
+/* May the function write result 0 where operand 0 lies, if no other operand does? */
 bool native_in_place(const struct node *n);
 /* Along which axis n puts rows into its operand 0, of that rank, and lays the result out as that is; -1: it does nothing of the kind. */
 int node_puts_rows(const struct node *n, int rank);
@@ -16,8 +16,6 @@ int node_puts_rows(const struct node *n, int rank);
 bool native_of_nothing(const struct node *n);
 /* Does the function share its work out to several threads (share_out)? */
 bool native_shares_out(const struct node *n);
-/* Do its operands after the first name places in the first, and is it refused where one is not there, whatever its result's size? */
-bool native_names_places(const struct node *n);
 /* Does the function take operand i with one axis before the others? */
 bool native_takes_first(const struct node *n, uint32_t i);
 /* Does the function take strings (struct native_text) where the operator does? */

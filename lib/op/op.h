@@ -79,6 +79,9 @@ const char *op_unable(struct module *m, const struct node *n);
  * are none. In m's arena. */
 const char *op_unknown(struct module *m);
 bool op_attr_is_type(enum opcode op, const char *attr); /* its value is the number of an element type */
+/* May a run refuse a node of op for the elements of operand i, whatever size its results have? They name places in another operand, or axes,
+ * sizes, or how many. */
+bool op_refuses(enum opcode op, uint32_t i);
 /* How large is an operand of rank `rank`, which the result has too, beside it on that axis? */
 enum agreement { SIZES_ANY, SIZES_EQUAL_OR_1, SIZES_EQUAL };
 enum agreement op_sizes_agree(const struct node *n, int axis, int rank);

@@ -17,6 +17,7 @@ extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul
  *   J{1,3}        an i32 or i64 of rank 1 to 3 ({1,}: 1 or more)
  *   N.            a number: one element, of rank 0 or 1
  *   F=0 F~1 F[M]  of the type of operand 0; of the rank of operand 1; of rank 1
+ *   J!            a run may refuse what it holds: places in another operand, sizes, axes (op_refuses)
  * attributes: a word for each; any of them may be absent:
  *   mode{a,b}     one of these words
  *   axis@         an axis of operand 0 (@1: of a tensor with one axis more; @2: or the place behind the last axis)

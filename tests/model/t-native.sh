@@ -62,9 +62,10 @@ done >bad
 nothing "models with names of theirs" "$(cat bad)"
 
 # Indices are looked at where the result is known to have no element, too.
-printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[5,0]\n  input i: i64[3]\n  y = Gather(x, i)\n  output y = y\n}\n' | ge-load -o none.g
-hone passes -q --until plan none.g -o nothing.g && ge-emit -q nothing.g -o nothing && run-dev --range i=-5:4 nothing.so -o y.npz &&
-	! run-dev --range i=5:9 nothing.so -o y.npz 2>err && grep -q 'index [5-9] is outside the axis of extent 5' err
+printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[5,0]\n  input i: i64[3]\n  input c: f32[2,4,0]\n  input u: f32[2,1,0]\n  input w: i64[2]\n  y = Gather(x, i)\n  z = TensorScatter(c, u, w)\n  output y = y\n  output z = z\n}\n' | ge-load -o none.g
+hone passes -q --until plan none.g -o nothing.g && ge-emit -q nothing.g -o nothing && run-dev --range i=-5:4 --range w=0:3 nothing.so -o y.npz &&
+	! run-dev --range i=5:9 --range w=0:3 nothing.so -o y.npz 2>err && grep -q 'index [5-9] is outside the axis of extent 5' err &&
+	! run-dev --range i=-5:4 --range w=4:9 nothing.so -o y.npz 2>err && grep -q '1 rows at [4-9] of 4' err
 ok $? "an index out of range into a result of no elements"
 # The text of models without native steps knows nothing of them.
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  y = Relu(x)\n  output y = y\n}\n' | ge-load | passes | ge-plan --quiet |

@@ -95,11 +95,12 @@ static struct tensor *known_tensor(struct fold *f, val_id v)
 	return x;
 }
 
-/* May n be refused for indices that only a run knows? */
-static bool may_refuse(const struct fold *f, const struct node *n)
+/* May n be refused for elements that only a run knows? */
+static bool may_refuse(struct fold *f, const struct node *n)
 {
-	for (uint32_t i = 1; native_names_places(n) && i < n->nin; i++)
-		if (n->in[i] && val(f->m, n->in[i])->kind != VAL_CONST && type_count(f->m, &val(f->m, n->in[i])->type) != 0)
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && op_refuses(n->op, i) && type_count(f->m, &val(f->m, n->in[i])->type) != 0 && !operand(f, n->in[i]) &&
+		    !known_tensor(f, n->in[i]))
 			return true;
 	return false;
 }
