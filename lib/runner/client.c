@@ -32,6 +32,7 @@ struct runner {
 	const char *target, *compiler;
 	struct target machine;
 	int jobs;
+	bool emulated;
 };
 
 const char *runner_name(const struct runner *r) { return r->command; }
@@ -39,6 +40,7 @@ const char *runner_target(const struct runner *r) { return r->target; }
 const struct target *runner_machine(const struct runner *r) { return &r->machine; }
 const char *runner_compiler(const struct runner *r) { return r->compiler; }
 int runner_jobs(const struct runner *r) { return r->jobs; }
+bool runner_emulated(const struct runner *r) { return r->emulated; }
 bool runner_alive(const struct runner *r) { return !r->ended; }
 
 /* How the command ended, in words. Waits for it, not long: it has closed its end. */
@@ -189,7 +191,7 @@ static const char *without_cores(const char *row, struct arena *a)
 /* The answer to hello. */
 static bool greet(struct runner *r, double timeout, const volatile sig_atomic_t *stop)
 {
-	enum { LOOK_MS = 200 };
+	enum { LOOK_MS = 200, BEFORE_DEVICE = 8 };
 	double until = now_seconds() + timeout;
 	struct mp_in in;
 	const char *why;
@@ -213,7 +215,7 @@ static bool greet(struct runner *r, double timeout, const volatile sig_atomic_t 
 		if (poll(&p, 1, (int)fmin(1000 * left + 1, LOOK_MS)) > 0)
 			fill(r);
 	}
-	mp_array(&in);
+	uint32_t said = mp_array(&in);
 	mp_int(&in, 0, INT64_MAX);
 	mp_str(&in, &n);
 	int64_t version = mp_int(&in, 0, INT64_MAX);
@@ -226,6 +228,11 @@ static bool greet(struct runner *r, double timeout, const volatile sig_atomic_t 
 	r->compiler = take_str(&in, &r->arena);
 	mp_int(&in, 1, 1 << 20);
 	r->jobs = (int)mp_int(&in, 1, 1 << 20);
+	if (said > BEFORE_DEVICE) { /* older services say no more than isolation */
+		take_str(&in, &r->arena);
+		const char *device = take_str(&in, &r->arena);
+		r->emulated = device && !strcmp(device, "emulated");
+	}
 	if (in.why || !r->target || !r->compiler)
 		end(r, "what it says is not the runner's protocol");
 	else if (!target_find(r->target, &r->machine))

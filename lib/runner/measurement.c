@@ -5,8 +5,9 @@
 #include "runner/measurement.h"
 
 static const char *const names[VERDICT_COUNT] = {
-	[VERDICT_FASTER] = "faster", [VERDICT_SLOWER] = "slower",   [VERDICT_TIE] = "tie",           [VERDICT_WRONG] = "wrong",
-	[VERDICT_CRASH] = "crash",   [VERDICT_TIMEOUT] = "timeout", [VERDICT_BUILD] = "build error", [VERDICT_UNSURE] = "unsure",
+	[VERDICT_FASTER] = "faster",     [VERDICT_SLOWER] = "slower", [VERDICT_TIE] = "tie",
+	[VERDICT_WRONG] = "wrong",       [VERDICT_CRASH] = "crash",   [VERDICT_TIMEOUT] = "timeout",
+	[VERDICT_BUILD] = "build error", [VERDICT_UNSURE] = "unsure", [VERDICT_RIGHT] = "right",
 };
 
 const char *verdict_name(enum verdict v) { return v < VERDICT_COUNT ? names[v] : "?"; }

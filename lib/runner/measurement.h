@@ -17,12 +17,13 @@ enum verdict {
 	VERDICT_TIMEOUT,
 	VERDICT_BUILD,
 	VERDICT_UNSURE, /* runs well; the budget ended, or the goal was missed, before anything else could be said */
+	VERDICT_RIGHT,  /* gives the right numbers, on a device that is emulated: it is not timed */
 	VERDICT_COUNT
 };
 const char *verdict_name(enum verdict v); /* "faster" ... "build error" */
 /* The verdict of that name, of n bytes; VERDICT_COUNT: there is none. */
 enum verdict verdict_parse(const char *name, size_t n);
-/* Did the kernel run and give the right numbers, as far as it was checked (runner/try.h)? */
+/* Did the kernel give the right numbers, as far as it was checked (runner/try.h), and was it timed? */
 static inline bool verdict_timed(enum verdict v)
 {
 	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;

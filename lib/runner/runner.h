@@ -3,7 +3,7 @@
  * that executes generated code sits behind it, here or at the end of any command line that leads there ("ssh box run-dev
  * --serve"). Elements behind those listed are skipped.
  *
- *   [id, "hello", version]                             -> [id, "hello", version, target, compiler, cpus, jobs, isolation]
+ *   [id, "hello", version]                             -> [id, "hello", version, target, compiler, cpus, jobs, isolation, device]
  *   [id, "task", text]                                 -> [id, "task", digest]  inputs, constants and oracle are made there
  *   [id, "build", task, source, algo, workspace, nin, nconst, nout, [[type, [extent..], layout, elems, constant]..]]
  *                                                      -> [id, "build", artifact, seconds] | [id, "failed", why]
@@ -12,7 +12,8 @@
  *   any of them                                        -> [id, "error", why]: it could not be done, whatever the candidate
  *   while there is work, each second                   -> [0, "alive"]
  *
- * hello comes first. Digests are 16 bytes, seconds and ratios 64-bit floats. try checks twice against the oracle on fresh
+ * hello comes first. device: "timed", or "emulated": it checks and never times, and what gives the right numbers is "right", without
+ * samples and ratios. Digests are 16 bytes, seconds and ratios 64-bit floats. try checks twice against the oracle on fresh
  * inputs, then times candidate and base interleaved (runner/sequential.h says how it decides), in calls that go through
  * cold bytes of constants before they come to the same again, as a model's run goes through its weights (0: the same
  * at each call). It ends as soon as the ratio is known to be above goal (0: none), the ratio of the best so far. A faster candidate is
@@ -72,7 +73,8 @@ const char *runner_name(const struct runner *r);             /* the command */
 const char *runner_target(const struct runner *r);           /* target row as text, see target_row */
 const struct target *runner_machine(const struct runner *r); /* the same: what code for it is made for; the fake's is this machine */
 const char *runner_compiler(const struct runner *r);
-int runner_jobs(const struct runner *r); /* builds it does side by side */
+int runner_jobs(const struct runner *r);      /* builds it does side by side */
+bool runner_emulated(const struct runner *r); /* it checks and never times */
 bool runner_alive(const struct runner *r);
 
 /* Requests; each gives an id. They do not block. */

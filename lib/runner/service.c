@@ -79,7 +79,7 @@ static void ask_hello(struct service *s, uint64_t id, struct mp_in *r)
 
 	if (r->why)
 		return;
-	size_t frame = frame_begin(&s->out, 8, id, "hello");
+	size_t frame = frame_begin(&s->out, 9, id, "hello");
 	mp_put_int(&s->out, RUNNER_VERSION);
 	/* cores: older clients want them in the row */
 	put_str0(&s->out, arena_printf(&a, "%s;cores=%d", target_row(target_host()), target_host()->cores));
@@ -87,6 +87,7 @@ static void ask_hello(struct service *s, uint64_t id, struct mp_in *r)
 	mp_put_int(&s->out, target_host()->cores);
 	mp_put_int(&s->out, s->ncores);
 	put_str0(&s->out, arena_printf(&a, "%s; compilers: %s", isolate_kinds(), confine_kind()));
+	put_str0(&s->out, target_is_emulated() ? "emulated" : "timed");
 	arena_release(&a);
 	frame_end(&s->out, frame);
 	send_out(s);

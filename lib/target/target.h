@@ -46,13 +46,16 @@ const char *target_cpu(const struct target *t);
 const char *target_cflags(const struct target *t);
 /* The programs that make code for t (NULL: this machine). For this kind of CPU: $CC, else gcc, and the programs by their names. For another
  * kind: those that $HONE_CROSS begins the names of, as in HONE_CROSS=aarch64-linux-gnu-; without it, $CC --target=.. where CC is a clang, and
- * what begins with the usual name of that kind. Valid for the life of the process. */
+ * what begins with the usual name of that kind. An emulated process, too, takes those without $CC: the machine's own make code for the
+ * machine. Valid for the life of the process. */
 const char *target_compiler(const struct target *t);             /* a command: words with blanks between */
 const char *target_compiler_version(const struct target *t);     /* as it says itself; "unknown" where it does not run */
 bool target_compiles(const struct target *t);                    /* is the compiler there? */
 const char *target_tool(const struct target *t, const char *of); /* "ar", "objcopy" */
 /* Is t of another kind of CPU than this machine: made here, run elsewhere? */
 bool target_is_foreign(const struct target *t);
+/* Does an emulator of another kind of CPU run this process? Then what it computes is right, and what it takes says nothing. */
+bool target_is_emulated(void);
 /* FLOP/s of fused multiply-adds on vectors of that many bytes, measured over about that time. 0: no such instructions here. */
 double peak_flops(int vector_bytes, double seconds);
 #define TARGET_NO_COMPILER "%s: no C compiler that runs here; %s names another" /* for messages, with the variable */

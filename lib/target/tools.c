@@ -29,13 +29,16 @@ static const char *prefix(const struct target *t)
 	return given ? given : triplet ? sym_str(intern_printf("%s-", triplet)) : "";
 }
 
-const char *target_compiler_variable(const struct target *t) { return target_is_foreign(t) ? "HONE_CROSS" : "CC"; }
+/* Are the machine's own programs of no use? */
+static bool is_crossed(const struct target *t) { return target_is_foreign(t) || (target_is_emulated() && !variable("CC")); }
+
+const char *target_compiler_variable(const struct target *t) { return is_crossed(t) ? "HONE_CROSS" : "CC"; }
 
 const char *target_compiler(const struct target *t)
 {
 	const char *cc = variable("CC");
 
-	if (!target_is_foreign(t))
+	if (!is_crossed(t))
 		return cc ? cc : "gcc";
 	if (cc && strstr(cc, "clang") && !variable("HONE_CROSS") && backend_of(t)->triplet)
 		return sym_str(intern_printf("%s --target=%s", cc, backend_of(t)->triplet));
@@ -44,7 +47,7 @@ const char *target_compiler(const struct target *t)
 
 const char *target_tool(const struct target *t, const char *of)
 {
-	return target_is_foreign(t) ? sym_str(intern_printf("%s%s", prefix(t), of)) : of;
+	return is_crossed(t) ? sym_str(intern_printf("%s%s", prefix(t), of)) : of;
 }
 
 /* The compiler is started once for each command. */

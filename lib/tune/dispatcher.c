@@ -67,6 +67,15 @@ const char *dispatcher_target(const struct dispatcher *m) { return runner_target
 
 const struct target *dispatcher_machine(const struct dispatcher *m) { return runner_machine(m->host[0].r); }
 
+bool dispatcher_emulated(const struct dispatcher *m)
+{
+	bool any = false;
+
+	for (int i = 0; i < m->nhost; i++)
+		any |= runner_emulated(m->host[i].r);
+	return any;
+}
+
 void dispatcher_free(struct dispatcher *m)
 {
 	for (int i = 0; i < m->nhost; i++) {

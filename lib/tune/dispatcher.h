@@ -42,6 +42,7 @@ struct dispatcher *dispatcher_new(const char *const *command, int n, const volat
 void dispatcher_free(struct dispatcher *m);
 const char *dispatcher_target(const struct dispatcher *m);
 const struct target *dispatcher_machine(const struct dispatcher *m); /* the same: what code is made for */
+bool dispatcher_emulated(const struct dispatcher *m);                /* a runner checks and never times */
 int dispatcher_jobs(const struct dispatcher *m);                     /* requests that keep all runners busy */
 void dispatcher_add(struct dispatcher *m, struct request *t);
 /* One that is done; NULL: none within the time, or a signal came. No runner left: die(69). */

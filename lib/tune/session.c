@@ -292,8 +292,8 @@ static void retire_trial(struct tuned *t, struct trial *x)
 {
 	if (x->same)
 		x->result = x->same->result;
-	bool timed = verdict_timed(x->result.verdict);
-	t->searched |= timed;
+	bool timed = verdict_timed(x->result.verdict), right = x->result.verdict == VERDICT_RIGHT;
+	t->searched |= timed || right;
 	double base = measurement_base_seconds(&x->result);
 	if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
 		t->seconds = base;
@@ -309,7 +309,7 @@ static void retire_trial(struct tuned *t, struct trial *x)
 	t->known += x->known;
 	if (x->result.verdict < VERDICT_COUNT)
 		t->failed[x->result.verdict]++;
-	search_tell(t->search, x->point, timed ? x->result.ratio : INFINITY);
+	search_tell(t->search, x->point, timed ? x->result.ratio : right ? 1 : INFINITY);
 	double best = t->curve.n ? t->curve.a[t->curve.n - 1] : 1;
 	vec_push(&t->curve, timed && x->result.ratio < best ? x->result.ratio : best);
 }
@@ -708,6 +708,8 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 		end_by_signal();
 	s->target = dispatcher_machine(s->dispatcher);
 	s->target_row = dispatcher_target(s->dispatcher);
+	if (dispatcher_emulated(s->dispatcher))
+		warn("the device is emulated: kernels are checked and not timed, and schedules stay as they are");
 	set_cold_bytes(s);
 	s->id = session_id(s);
 	bool writes = !s->opt->records_out && s->opt->trials > 0;

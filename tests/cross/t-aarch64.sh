@@ -44,6 +44,20 @@ HONE_CROSS=no-such- hone build "$digits" --quiet --set batch=1 --target aarch64 
 [ $? = 69 ] && grep -q 'no-such-gcc' err && [ ! -e none/m.so ]
 ok $? "no such compiler: 69, by name"
 
+# An emulated device checks and never times.
+emulated 16 bin/run-dev --bench neon/m.so >out 2>err
+[ $? = 69 ] && grep -q 'emulated' err
+ok $? "no times of an emulated machine: 69"
+HONE_RATES=$PWD/rates emulated 16 bin/run-dev --probe >out 2>err
+[ $? = 69 ] && grep -q 'emulated' err && [ ! -e rates ]
+ok $? "no rates either: 69"
+hone passes "$digits" --set batch=1 --until layout -o layout.g 2>err &&
+	tune-op layout.g --only Gemm --trials 2 --runner "qemu-aarch64 -L /usr/aarch64-linux-gnu $tree/bin/run-dev --serve" -o tuned.g >log 2>err
+prepared $? "tune-op on an emulated device"
+kb dump >records 2>log
+grep -q 'is emulated' err && [ "$(grep -c '^verdict right$' records)" -ge 2 ] && ! grep -q -e '^samples' -e '^verdict [^r]' records
+ok $? "kernels are right, and have no times"
+
 # Passes write the same bytes on both kinds of CPU.
 for model in "$digits" ${HONE_MODELS:+"$HONE_MODELS"/squeezenet1_1_qdq.onnx "$HONE_MODELS"/lstm2_256.onnx}; do
 	[ -f "$model" ] || continue

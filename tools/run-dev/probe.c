@@ -166,6 +166,8 @@ static void print_rates_json(const struct target *t, int core)
 
 void probe(double seconds, bool force, bool json)
 {
+	if (target_is_emulated())
+		die(EX_NOTAVAIL, "--probe: this machine is emulated, and its times say nothing");
 	struct target t = *target_host();
 	int core = stay_on_core();
 

@@ -290,6 +290,9 @@ static int run(const struct tool *t, struct tool_args *a)
 	stepped.sets = sets;
 	if (!a->out && !bench && !kernels && !stepped.save)
 		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
+	if ((bench || kernels) && target_is_emulated())
+		die(EX_NOTAVAIL, "%s: this machine is emulated, and its times say nothing; -o FILE.npz takes the outputs",
+		    bench ? "--bench" : "--kernels");
 	library_open(&l, a->file[0], weights, threads);
 	if (stepped.steps) {
 		struct tensor **out = steps_run(&l, &spec, &stepped, &arena);
