@@ -73,7 +73,7 @@ int kb_rank(const struct kb_record *a, const struct kb_record *b)
 	return digest_cmp(a->id, b->id);
 }
 
-/* Picoseconds of a call, the least of the record's samples: of its kernel, or of the default that it was timed against. */
+/* Picoseconds of a call, the least of the record's samples that are no 0: of its kernel, or of the default that it was timed against. */
 static double least_time(const struct kb_record *r, bool base)
 {
 	const char *s = kb_get_field(r, "samples");
@@ -84,24 +84,30 @@ static double least_time(const struct kb_record *r, bool base)
 		unsigned long long x = strtoull(s, &slash, 10), y = slash > s && *slash == '/' ? strtoull(slash + 1, &end, 10) : 0;
 		if (slash == s || *slash != '/' || end == slash + 1)
 			break;
-		least = fmin(least, base ? (double)y : (double)x);
+		if (x && y)
+			least = fmin(least, base ? (double)y : (double)x);
 		s = strchr(end, ' ');
 	}
 	return least;
 }
 
-double kb_seconds(struct kb *k, const char *task, const char *target)
+static const double PICO = 1e-12;
+
+double kb_seconds(struct kb *k, const char *task, const char *target, double possible)
 {
 	struct arena a = {0};
 	struct kb_list l = {0};
 	double least = INFINITY;
 
 	kb_find(k, "kernel", task, &l, &a);
-	for (size_t i = 0; i < l.n; i++)
-		if (!kb_compare_targets(kb_get_field(&l.a[i], "target") ? kb_get_field(&l.a[i], "target") : "", target))
-			least = fmin(least, fmin(least_time(&l.a[i], false), least_time(&l.a[i], true)));
+	for (size_t i = 0; i < l.n; i++) {
+		const struct kb_record *r = &l.a[i];
+		double of = PICO * fmin(least_time(r, false), least_time(r, true));
+		if (is_target(r, target) && of >= possible && !kb_implausible(r))
+			least = fmin(least, of);
+	}
 	arena_release(&a);
-	return isinf(least) ? 0 : 1e-12 * least;
+	return isinf(least) ? 0 : least;
 }
 
 static bool same_base(const struct kb_record *a, const struct kb_record *b)
@@ -150,7 +156,7 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
 		if (!is(r, "task", task) || !is_target(r, target))
 			continue;
 		if (kb_is_to(r, base)) {
-			now = fmin(now, least_time(r, true));
+			now = kb_implausible(r) ? now : fmin(now, least_time(r, true));
 			if (!excluded(r, target) && (!best || kb_rank(r, best) < 0))
 				best = r;
 		} else if (!excluded(r, target) && leads(l, task, target, r) && (!old || rank_any(r, old) < 0)) {

@@ -96,8 +96,9 @@ struct kb_base {
 struct kb_base kb_base_of(const char *trace);
 /* Is that schedule the base of the record's ratio? */
 bool kb_is_to(const struct kb_record *r, const struct kb_base *base);
-/* Seconds of a call: the least time in any record of that task and target, of its kernel or its base. 0: there is none. */
-double kb_seconds(struct kb *k, const char *task, const char *target);
+/* Seconds of a call: the least time in any record of that task and target, of its kernel or its base. 0: there is none. A record that
+ * contradicts itself, or that has a time below `possible`, which no machine of the target can do, is passed over. */
+double kb_seconds(struct kb *k, const char *task, const char *target, double possible);
 /* The record that wins for a task on a target. It is of that target, was timed against the default schedule, and has the verdict
  * faster. Of several, the one with the lowest mean over all processes that timed it wins or, if a record has no mean, the lowest upper
  * bound of the ratio; then layers by precedence. A record whose tuning found in the end that the schedule is slower than KB_MATERIAL

@@ -29,7 +29,7 @@ struct rate_measured {
 struct rate_measured rate_measure(int i, double seconds);
 
 /* The part of a row that carries rates, "fma512:118.2,l2:96.1" in thousands of millions a second: into t. What is not known is
- * skipped; false: a number that is none. */
+ * skipped; false: a number that is none, or a rate twice. */
 bool rates_parse(struct target *t, const char *text, size_t n);
 /* The same text of t's rates; "" where none is known. Valid for the life of the process. */
 const char *rates_text(const struct target *t);

@@ -66,8 +66,11 @@ static bool parse_rate(struct target *t, const char *s, size_t n)
 	if (end != s + n || !(v >= 1 / GIGA_MOST) || !(v <= GIGA_MOST)) /* beyond any machine: sums of times would overflow */
 		return false;
 	for (int i = 0; (name = rate_name(t, i)); i++)
-		if (strlen(name) == (size_t)(colon - s) && !strncmp(name, s, (size_t)(colon - s)))
+		if (strlen(name) == (size_t)(colon - s) && !strncmp(name, s, (size_t)(colon - s))) {
+			if (t->rate[i] > 0)
+				return false; /* twice */
 			t->rate[i] = v * GIGA;
+		}
 	return true;
 }
 
@@ -166,10 +169,17 @@ void rates_read(struct target *t)
 	FILE *f = open_rates(path);
 	char *line = NULL;
 	size_t size = 0, read = 0;
+	bool found = false;
 
-	while (f && next_line(f, path, &line, &size, &read))
-		if (!strncmp(line, start, strlen(start)) && !rates_parse(t, line + strlen(start), strcspn(line + strlen(start), "\n")))
-			die(EX_BADDATA, "%s: %.80s: rates are NAME:NUMBER; run-dev --probe measures them", path, line);
+	while (f && next_line(f, path, &line, &size, &read)) {
+		if (strncmp(line, start, strlen(start)))
+			continue;
+		if (found)
+			die(EX_BADDATA, "%s: %.80s: a machine twice", path, line);
+		found = true;
+		if (!rates_parse(t, line + strlen(start), strcspn(line + strlen(start), "\n")))
+			die(EX_BADDATA, "%s: %.80s: rates are NAME:NUMBER, each once; run-dev --probe measures them", path, line);
+	}
 	free(line);
 	if (f)
 		fclose(f);

@@ -1,5 +1,6 @@
 /* The knowledge base as a library: which record wins. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -292,6 +293,28 @@ static void test_implausible(void)
 	arena_release(&a);
 }
 
+/* Times are of records that do not contradict themselves, and that a machine can have taken. */
+static void test_seconds(void)
+{
+	static const char *const samples[] = {"0/0 70/140 50/100", "1/100", "3/6"}; /* ratios of 0.5 */
+	struct arena a = {0};
+	struct kb *k = kb_open("seconds.kb", true);
+	struct kb_record *r[3];
+
+	for (int i = 0; i < 3; i++) {
+		r[i] = kernel("here", "faster", "default", 0.5, i, &a);
+		kb_set_field(r[i], "samples", samples[i], &a);
+	}
+	kb_put(k, r, 2);
+	ok(fabs(kb_seconds(k, "Add f32 4 4", "here", 1e-11) - 50e-12) < 1e-15,
+	   "seconds of a call, but no 0, and of no record that contradicts itself");
+	kb_put(k, r + 2, 1);
+	ok(fabs(kb_seconds(k, "Add f32 4 4", "here", 1e-11) - 50e-12) < 1e-15, "nor less than is possible");
+	ok(kb_seconds(k, "Add f32 4 4", "here", 1e-10) == 0, "where nothing is, none is known");
+	kb_close(k);
+	arena_release(&a);
+}
+
 /* A record may have 16 MiB of samples. */
 static void test_many_samples(void)
 {
@@ -327,5 +350,6 @@ int main(void)
 	test_no_samples();
 	test_many_samples();
 	test_implausible();
+	test_seconds();
 	return tap_done();
 }

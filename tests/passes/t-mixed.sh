@@ -55,6 +55,9 @@ ok $? "--why: what each cast takes"
 mixed --to bf16 --json f.g >json && grep -q '"before":0.00012,"after":0.000112,' json &&
 	grep -q '"casts":\[{"value":"x","to":"bf16","seconds":6e-06,"measured":true},{"value":"c","to":"f32",' json
 ok $? "--json: what it gains, and its casts"
+timed 'MatMul.f32=0.000001' <tasks
+mixed --to bf16 f.g -o same.g 2>err && same_graph low.g same.g
+ok $? "a record of less time than any machine takes is not believed"
 equal --tol 0.03 low.g f.g
 ok $? "it computes the same, nearly"
 mixed --to bf16 --keep c f.g -o kept.g 2>err && same_graph f.g kept.g

@@ -77,6 +77,7 @@ static void rates_of_rows(void)
 	again = t;
 	ok(rates_parse(&again, rates_text(&t), strlen(rates_text(&t))) && !memcmp(again.rate, t.rate, sizeof t.rate),
 	   "their text is read again");
+	ok(!rates_parse(&again, "l2:96,l2:97", 11), "a rate twice is none");
 	ok(instr_dot(&t, DT_BF16, DT_BF16, false) == 0, "no dot product of bf16 without the instruction");
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2,avx512,bf16;%s", caches);
 	ok(target_find(row, &t) && !instr_dot(&t, DT_BF16, DT_BF16, false), "nor where it was not measured");

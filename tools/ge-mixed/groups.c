@@ -91,7 +91,7 @@ static uint32_t thing_of_group(struct mixed *x, struct module *m, node_id fused,
 static void count_task(struct mixed *x, enum form f, struct module *m, const struct task *t, const struct names *s,
 		       const struct mixed_source *from, bool *seen)
 {
-	double seconds = kb_seconds(from->kb, t->text, from->row);
+	double seconds = kb_seconds(from->kb, t->text, from->row, possible_seconds(m, t->node[0], from->target));
 	double predicted = from->predict ? predicted_seconds(m, t->node[0], from->target) : 0;
 	bool wanted = false;
 

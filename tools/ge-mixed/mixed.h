@@ -78,6 +78,9 @@ void mixed_group_times(struct mixed *x, enum form f, const char *path, const str
 void mixed_predict(struct mixed *x);
 /* What the group takes by the cost model; 0: it has no kernel. */
 double predicted_seconds(struct module *m, node_id fused, const struct target *t);
+/* Less than the node takes on a core of t, whatever kernel it has: its operations on whole vectors, a cycle at least. The fastest algorithms
+ * (Winograd's) save a part of the operations, and no factor as large as the one that is taken here. */
+double possible_seconds(struct module *m, node_id n, const struct target *t);
 /* Times of casts; those that were not measured are counted by their bytes, those to codes by operations. */
 void mixed_cast_times(struct mixed *x, const struct mixed_source *s);
 /* max|y-r| / max|r| of the outputs, the most of all, where the nodes have the forms of is_low. */

@@ -1,4 +1,5 @@
 /* What each form of a node takes, and casts: their tasks, and what was measured of them. */
+#include <math.h>
 #include <string.h>
 #include "mixed.h"
 #include "op/op.h"
@@ -113,9 +114,35 @@ static const char *cast_task(struct mixed *x, val_id v, enum dtype low, enum for
 
 /* ---- times ---- */
 
+/* Bytes of the narrowest operand's elements: so many of them fill a vector. */
+static size_t narrowest(struct module *m, const struct node *n)
+{
+	size_t least = dtype_size(DT_F64);
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		size_t size = n->in[i] ? dtype_size(val(m, n->in[i])->type.dtype) : 0;
+		least = size && size < least ? size : least;
+	}
+	return least;
+}
+
+double possible_seconds(struct module *m, node_id n, const struct target *t)
+{
+	enum { SAVED = 8, A_PRODUCT = 2 };
+	struct target f = target_filled(t);
+	double a_cycle = (double)f.vector_bytes / (double)narrowest(m, node(m, n)) * f.fma_ports * A_PRODUCT * SAVED;
+
+	return fmax(node_flops(m, node(m, n)) / a_cycle, 1) / f.hertz;
+}
+
 static double measured(struct mixed *x, const char *task, const struct mixed_source *s)
 {
-	double seconds = task ? kb_seconds(s->kb, task, s->row) : 0;
+	const char *why;
+	struct module *m = task ? task_module(task, 0, x->arena, &why) : NULL;
+	double seconds = m ? kb_seconds(s->kb, task, s->row, possible_seconds(m, task_node(m), s->target)) : 0;
+
+	if (m)
+		module_free(m);
 
 	if (task && !(seconds > 0))
 		vec_push(&x->wanted, task);
