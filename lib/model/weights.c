@@ -35,12 +35,12 @@ static const void *const_data(struct model *M, const struct call *c, int number,
 }
 
 /* Of the bytes as they are stored. They are made for this, once. */
-static struct digest stored_digest(struct model *M, struct weight *x)
+static struct digest stored_digest(struct weight *x)
 {
 	void *owned;
 
 	if (!x->made) {
-		x->stored = x->value || x->data ? x->digest : digest_bytes(weight_data(M, x, &owned), (size_t)x->bytes);
+		x->stored = x->value || x->data ? x->digest : digest_bytes(weight_data(x, &owned), (size_t)x->bytes);
 		if (!x->value && !x->data)
 			free(owned);
 		x->made = true;
@@ -49,21 +49,37 @@ static struct digest stored_digest(struct model *M, struct weight *x)
 }
 
 /* Constants in other layouts, or of other shapes, may be the same bytes. */
-static bool same_bytes(struct model *M, struct weight *x, struct weight *y)
+static bool same_bytes(struct weight *x, struct weight *y)
 {
 	if (x->bytes != y->bytes || digest_eq(x->digest, y->digest))
 		return x->bytes == y->bytes;
-	return !digest_eq(x->form, y->form) && digest_eq(stored_digest(M, x), stored_digest(M, y));
+	return !digest_eq(x->form, y->form) && digest_eq(stored_digest(x), stored_digest(y));
+}
+
+static int64_t room(const struct weight *x) { return (x->bytes + WEIGHTS_ALIGN - 1) / WEIGHTS_ALIGN * WEIGHTS_ALIGN; }
+
+int64_t weights_alone(const struct weights *w, int i)
+{
+	int64_t bytes = WEIGHTS_HEAD;
+
+	for (size_t k = 0; k < w->a.n; k++)
+		if (w->a.a[k].users >> i & 1)
+			bytes += room(&w->a.a[k]);
+	return bytes;
 }
 
 /* Offset of these bytes, with room made for them if they are new. */
 static int64_t add(struct weights *w, struct model *M, struct weight x)
 {
+	x.of = M;
+	x.users = 1u << (w->nmodels - 1);
 	for (size_t i = 0; i < w->a.n; i++)
-		if (same_bytes(M, &w->a.a[i], &x))
+		if (same_bytes(&w->a.a[i], &x)) {
+			w->a.a[i].users |= x.users;
 			return w->a.a[i].offset;
+		}
 	x.offset = w->bytes;
-	w->bytes += (x.bytes + WEIGHTS_ALIGN - 1) / WEIGHTS_ALIGN * WEIGHTS_ALIGN;
+	w->bytes += room(&x);
 	vec_push(&w->a, x);
 	return x.offset;
 }
@@ -182,7 +198,9 @@ void weights_lay_out(struct weights *w, struct model *M)
 {
 	const struct graph *g = graph(M->m, M->m->main);
 
-	w->bytes = WEIGHTS_HEAD;
+	w->bytes = w->bytes ? w->bytes : WEIGHTS_HEAD;
+	w->opaque = w->opaque_bytes = 0;
+	w->nmodels++;
 	w->of_call = xcalloc(M->calls.n + 1, sizeof *w->of_call);
 	w->of_one = xcalloc(M->calls.n + 1, sizeof *w->of_one);
 	for (uint32_t c = 0; c < M->calls.n; c++)
@@ -197,8 +215,10 @@ void weights_lay_out(struct weights *w, struct model *M)
 	w->digest = digest_of_all(w);
 }
 
-const void *weight_data(struct model *M, const struct weight *w, void **owned)
+const void *weight_data(const struct weight *w, void **owned)
 {
+	struct model *M = w->of;
+
 	*owned = NULL;
 	if (w->data)
 		return w->data;

@@ -12,6 +12,8 @@ struct weight {
 	struct digest stored; /* of the bytes as they are stored, once they were made */
 	bool made;
 	int64_t bytes, offset;
+	struct model *of;        /* the model whose they are */
+	uint32_t users;          /* bit i: model i of those that were laid out, one after the other, reads it */
 	const struct call *call; /* the first that needs it; with `number`, its constant: from these the bytes are made again */
 	int number;
 	val_id value;     /* a constant in row-major order (call and number are not used), or 0 */
@@ -25,16 +27,20 @@ struct weights {
 	int64_t **of_one;     /* the same of the kernels that are in the place of calls where a symbol is 1 */
 	int64_t opaque;       /* offset of the stream of opaque steps, and its bytes (0: none) */
 	int64_t opaque_bytes;
+	int nmodels;          /* that were laid out */
 	struct digest digest; /* of all, as they are laid out */
 };
 
-/* What M's calls, its outputs and the presets of its inputs need. w: all zero. M: planned, not a sketch. */
+/* What M's calls, its outputs and the presets of its inputs need. w: all zero, or a copy of another model's weights: M adds what they lack.
+ * M: planned, not a sketch. */
 void weights_lay_out(struct weights *w, struct model *M);
+/* Bytes of those that model i needs, as they were if there were no others. */
+int64_t weights_alone(const struct weights *w, int i);
 /* Offset of constant v in row-major order. */
 int64_t weights_value(struct weights *w, struct model *M, val_id v);
 /* Does a native call in place of a kernel (call.otherwise) read constant v? Indices only: it runs where nothing is computed. */
 bool weights_for_otherwise(struct module *m, val_id v);
 /* The bytes of one, of any alignment. *owned: to be freed when they are not wanted any more, or NULL: then their pages are given back
  * (mapping_forget). So no more than one is in memory at a time. */
-const void *weight_data(struct model *M, const struct weight *w, void **owned);
+const void *weight_data(const struct weight *w, void **owned);
 #endif

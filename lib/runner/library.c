@@ -75,7 +75,7 @@ void library_open(struct library *l, const char *path, const char *weights, int 
 		const char *why = l->model->error();
 		if (strstr(why, "CPU"))
 			die(EX_NOTAVAIL, "%s: %s", path, why);
-		if (strstr(why, "HONE_THREADS"))
+		if (strstr(why, "HONE_THREADS") || strstr(why, "HONE_TARGET"))
 			die(EX_BADUSE, "%s", why);
 		if (!weights)
 			die(EX_NOIN, "%s: its weights are not there; --weights names them", beside);

@@ -22,9 +22,9 @@ static bool is_word(const char *s)
 		"throw", "true", "try", "typedef", "typename", "typeof", "union", "unix", "unsigned", "using",
 		"virtual", "void", "volatile", "while", "EOF", "FILE", "NULL",
 		/* of tables that lib/source writes piece by piece */
-		"append", "bad_index", "cpu_lacks", "input", "lane_args", "maps", "output", "state_digest", "steps",
-		"team_worker", "weights_digest", "EMBEDDED", "MADE_FOR", "NUM_OUTPUTS", "NUM_STEPS", "PART",
-		"STATE_BYTES",
+		"append", "bad_index", "cpu_lacks", "embedded", "input", "lane_args", "maps", "output", "state_digest", "steps",
+		"target_row", "team_worker", "weights_digest", "EMBEDDED", "MADE_FOR", "NUM_OUTPUTS", "NUM_STEPS", "PART",
+		"STATE_BYTES", "TARGET", "TARGET_NAMES",
 		/* types and macros of the C library's headers that do not end in _t */
 		"f_owner_ex", "fd_mask", "file_handle", "iovec", "itimerspec", "math_errhandling", "obstack",
 		"sigevent", "timespec", "timeval", "timex", "tm", "u_char", "u_int", "u_long", "u_short", "uint", "ulong",

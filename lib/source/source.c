@@ -44,19 +44,29 @@ static void put_summary(struct emission *e, FILE *f)
 	fprintf(f, " *\n * Made by ge-emit (hone %s) for ", HONE_VERSION);
 	put_comment(f, e->target->cpu);
 	fprintf(f,
-		".\n * Compile with: %s\n%s"
+		".\n * Compile with: %s%s\n%s"
 		" * All of it at once, or with -DPART=0 .. -DPART=%d in so many pieces that are linked. */\n",
-		target_cflags(e->target),
+		e->number ? arena_printf(&e->M->m->arena, "-DTARGET=%d ", e->number) : "", target_cflags(e->target),
 		e->weights.opaque_bytes ? " * and link libhone_eval.a, -lm and -pthread for the slow path.\n" : "", e->functions.nparts);
 }
 
-static void put_header(struct emission *e, FILE *f)
+/* Of the whole library, whatever targets it has. */
+static void put_header(const struct emission *e, FILE *f)
 {
-	const char *rest = put_template(e, f, header_text, "@VALUE@");
+	struct emission whole = emission_of_all(e);
+	const char *rest = put_template(&whole, f, header_text, "@VALUE@");
 
 	if (e->M->shaped)
 		fputs(value_text, f);
-	put_template(e, f, rest, NULL);
+	put_template(&whole, f, rest, NULL);
+}
+
+void put_header_include(const struct emission *e, FILE *f, const char *header)
+{
+	if (strpbrk(header, "\"\\\n\r")) /* a name that cannot stand in quotes */
+		put_header(e, f);
+	else
+		fprintf(f, "#include \"%s\"\n", header);
 }
 
 static void put_includes(struct emission *e, FILE *f, const char *header)
@@ -69,10 +79,7 @@ static void put_includes(struct emission *e, FILE *f, const char *header)
 		"#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
 		"#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
 		e->functions.threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n" : "");
-	if (strpbrk(header, "\"\\\n\r")) /* a name that cannot stand in quotes */
-		put_header(e, f);
-	else
-		fprintf(f, "#include \"%s\"\n", header);
+	put_header_include(e, f, header);
 	fprintf(f, "#endif\n\n");
 }
 
@@ -143,23 +150,42 @@ static void put_runtime(struct emission *e, FILE *f)
 	if (e->M->shaped)
 		put_template(e, f, values_run_text, NULL);
 	put_template(e, f, end, NULL);
-	fprintf(f, "#endif\n");
 	free(runtime);
 	free(team);
 }
 
-void emit_source(struct emission *e, const char *path, const char *header)
+/* The code for one target. */
+static void put_code(struct emission *e, FILE *f, const char *header)
+{
+	put_summary(e, f);
+	put_includes(e, f, header);
+	if (e->number)
+		put_own_names(e, f);
+	put_natives(e, f);
+	put_kernels(e, f);
+	put_tables(e, f);
+	put_cpu_asks(e, f);
+	put_cpu_check(e, f, "cpu_lacks");
+	put_runtime(e, f);
+	if (e->number)
+		put_offer(e, f);
+	fprintf(f, "#endif\n");
+}
+
+void emit_source(struct emission *e, int n, const char *path, const char *header)
 {
 	struct outfile o;
 
 	outfile_open(&o, path, false);
-	put_summary(e, o.f);
-	put_includes(e, o.f, header);
-	put_natives(e, o.f);
-	put_kernels(e, o.f);
-	put_tables(e, o.f);
-	put_cpu_check(e, o.f);
-	put_runtime(e, o.f);
+	if (n > 1)
+		put_front(e, n, o.f, header);
+	for (int i = 0; i < n; i++) {
+		if (n > 1)
+			fprintf(o.f, "\n#if TARGET == %d\n", e[i].number);
+		put_code(&e[i], o.f, header);
+		if (n > 1)
+			fprintf(o.f, "#endif\n");
+	}
 	outfile_close(&o);
 }
 

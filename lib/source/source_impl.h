@@ -9,7 +9,7 @@
 /* ---- text.c ---- */
 extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
 	values_run_text[], state_text[], append_text[], undo_text[], lend_text[], maps_text[], sizes_text[], gears_text[], flow_text[],
-	lists_text[], lists_native_text[];                                    /* templates in this folder, NAME.in */
+	lists_text[], lists_native_text[], several_text[];                    /* templates in this folder, NAME.in */
 extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
@@ -20,10 +20,27 @@ void put_comment(FILE *f, const char *s);
  * @THREADS@ are for libraries of several threads, those with @NATIVE@ for libraries with native steps, with
  * @SHAPED@ for those that have sizes that only a run knows, with @LISTED@ for those that have sequences or optionals of numbers, with
  * @TEXTS@ for those with strings among their outputs that may lie in inputs, with @FLOWS@ for those with branches or loops of values whose size varies, with @KEPT@
- * for those that keep states, with @GROWS@ for those that append to states. */
+ * for those that keep states, with @GROWS@ for those that append to states, with @SEVERAL@ for those for several targets. */
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until);
 /* Of the node, else of its first result. */
 const char *call_name(struct emission *e, uint32_t c);
+
+/* ---- several.c ---- */
+/* The names of the library's targets in their order, each written by put. */
+void put_target_names(const struct emission *e, FILE *f, const char *between, void (*put)(FILE *f, const char *s));
+/* e with the names of the library's own type and functions. */
+struct emission emission_of_all(const struct emission *e);
+/* The part that chooses one of n targets: what callers see, and the tables of the targets. */
+void put_front(struct emission *e, int n, FILE *f, const char *header);
+/* In the code for one of several targets, behind its includes: its functions have names that no other target's have, and are its alone. At its
+ * end: they are offered to the part that chooses. */
+void put_own_names(struct emission *e, FILE *f);
+void put_offer(struct emission *e, FILE *f);
+void put_embedded(FILE *f); /* the declaration of weights that lie in the part that chooses */
+
+/* ---- source.c ---- */
+/* What the header declares, from the file or, where its name cannot be written, in place. */
+void put_header_include(const struct emission *e, FILE *f, const char *header);
 
 /* ---- native.c ---- */
 const char *native_text(const char *file);     /* of lib/native, without the includes of its room */
@@ -112,7 +129,9 @@ void put_flow_output(struct emission *e, FILE *f, const struct section *s, size_
 /* ---- kernels.c, tables.c, steps.c, weights.c ---- */
 void put_kernels(struct emission *e, FILE *f);
 void put_tables(struct emission *e, FILE *f);
-void put_cpu_check(struct emission *e, FILE *f);
+/* What CPUs are asked with, for the functions that put_cpu_check writes: each is of this name, and says what e's target needs and the CPU lacks. */
+void put_cpu_asks(struct emission *e, FILE *f);
+void put_cpu_check(struct emission *e, FILE *f, const char *name);
 void put_steps(struct emission *e, FILE *f);
 /* As C: where v is for call c (NULL: for no call); the workspace of call c, from `offset` on. */
 void put_place(struct emission *e, FILE *f, const struct call *c, val_id v);

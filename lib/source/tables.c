@@ -166,24 +166,28 @@ void put_tables(struct emission *e, FILE *f)
 	put_step_table(e, f);
 	if (e->M->states.n)
 		put_states(e, f);
-	if (e->embed)
+	if (e->embed && e->number)
+		put_embedded(f);
+	else if (e->embed)
 		put_weights(e, f);
 }
 
+void put_cpu_asks(struct emission *e, FILE *f) { target_text(f, e->target, "\n@{asks\n@}\n"); }
+
 /* A check for the CPU features that the flags of target_cflags need. */
-void put_cpu_check(struct emission *e, FILE *f)
+void put_cpu_check(struct emission *e, FILE *f, const char *name)
 {
 	const struct backend *of = backend_of(e->target);
 
-	target_text(f, e->target, "\n@{asks\n@}\n");
 	fprintf(f,
-		"/* A feature that the code needs and this CPU lacks, in words; NULL: there is none. */\nstatic const char *cpu_lacks(void)\n{\n");
+		"/* A feature that the code needs and this CPU lacks, in words; NULL: there is none. */\nstatic const char *%s(void)\n{\n",
+		name);
 	for (int i = 0; of->feature && of->feature[i].name; i++)
 		for (int k = 0; e->target->features >> i & 1 && of->feature[i].takes[k]; k++) {
-			const char *name = of->feature[i].takes[k];
+			const char *takes = of->feature[i].takes[k];
 			fprintf(f, "%s\tif (!", of->feature[i].gcc ? "#ifndef __clang__\n" : "");
-			fprintf(f, of->asks, name);
-			fprintf(f, ")\n\t\treturn \"it lacks %s, which the model was compiled for\";\n%s", name,
+			fprintf(f, of->asks, takes);
+			fprintf(f, ")\n\t\treturn \"it lacks %s, which the model was compiled for\";\n%s", takes,
 				of->feature[i].gcc ? "#endif\n" : "");
 		}
 	fprintf(f, "\treturn NULL;\n}\n");

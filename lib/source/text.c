@@ -64,6 +64,9 @@ const char sections_text[] =
 const char gears_text[] =
 #include "lib/source/gears.in.inc"
 	;
+const char several_text[] =
+#include "lib/source/several.in.inc"
+	;
 const char opaque_text[] =
 #include "lib/op/opaque.h.inc"
 	;
@@ -100,6 +103,32 @@ void put_comment(FILE *f, const char *s)
 	}
 }
 
+/* What stands for a word of the template that text begins with; returns what follows the word, or text where it begins with none. */
+static const char *put_placeholder(struct emission *e, FILE *f, const char *text)
+{
+	static const char name[] = "@NAME@", model[] = "@MODEL@", table[] = "@TABLE@", targets[] = "@TARGETS@";
+
+	if (*text != '@')
+		return text;
+	if (!strncmp(text, name, strlen(name))) {
+		fputs(e->name, f);
+		return text + strlen(name);
+	}
+	if (!strncmp(text, model, strlen(model))) {
+		fputs(e->model ? e->model : e->name, f);
+		return text + strlen(model);
+	}
+	if (!strncmp(text, table, strlen(table))) {
+		fputs(e->number ? "static const struct hone_model target_table" : "const struct hone_model hone_model", f);
+		return text + strlen(table);
+	}
+	if (!strncmp(text, targets, strlen(targets))) {
+		put_target_names(e, f, ", ", put_comment);
+		return text + strlen(targets);
+	}
+	return text;
+}
+
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until)
 {
 	const struct {
@@ -113,7 +142,8 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 		     {"@WORDED@", takes_texts(e)},
 		     {"@FLOWS@", e->M->kin},
 		     {"@KEPT@", e->M->states.n},
-		     {"@GROWS@", e->M->nappend}};
+		     {"@GROWS@", e->M->nappend},
+		     {"@SEVERAL@", e->of_several != NULL}};
 
 	while (*text) {
 		size_t k = 0;
@@ -125,12 +155,11 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 		}
 		if (until && !strncmp(text, until, strlen(until)))
 			return text + strcspn(text, "\n") + 1;
-		if (!strncmp(text, "@NAME@", 6)) {
-			fputs(e->name, f);
-			text += 6;
-		} else {
+		const char *after = put_placeholder(e, f, text);
+		if (after == text)
 			fputc(*text++, f);
-		}
+		else
+			text = after;
 	}
 	return text;
 }

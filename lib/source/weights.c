@@ -22,7 +22,7 @@ static void each_piece(struct emission *e, void (*put)(void *arg, const void *p,
 	for (size_t i = 0; i < e->weights.a.n; i++) {
 		const struct weight *w = &e->weights.a.a[i];
 		void *owned;
-		const void *data = weight_data(e->M, w, &owned);
+		const void *data = weight_data(w, &owned);
 		put(arg, zero, (size_t)(w->offset - at));
 		put(arg, data, (size_t)w->bytes);
 		at = w->offset + w->bytes;
@@ -73,7 +73,7 @@ static void put_summed(void *arg, const void *p, size_t n)
 }
 
 /* The checksum of what was written goes into the head. A library compares it with the one that it was compiled with. */
-void weights_write(struct emission *e, const char *path)
+void weights_write(struct emission *e, int n, const char *path)
 {
 	struct outfile o;
 	struct summed s = {0};
@@ -88,6 +88,8 @@ void weights_write(struct emission *e, const char *path)
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || pwrite(fd, &e->weights_sum, sizeof e->weights_sum, 32) != sizeof e->weights_sum || close(fd))
 		die_errno(EX_IO, "%s", path);
+	for (int i = 1; i < n; i++)
+		e[i].weights_sum = e->weights_sum;
 }
 
 struct words {
@@ -115,7 +117,8 @@ void put_weights(struct emission *e, FILE *f)
 {
 	struct words w = {.f = f};
 
-	fprintf(f, "static const uint64_t embedded[%" PRId64 "] __attribute__((aligned(64))) = {\n", e->weights.bytes / 8);
+	fprintf(f, "%sconst uint64_t embedded[%" PRId64 "] __attribute__((aligned(64))) = {\n", e->of_several ? "" : "static ",
+		e->weights.bytes / 8);
 	each_piece(e, put_words, &w);
 	fprintf(f, "};\n");
 }

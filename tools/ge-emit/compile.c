@@ -159,21 +159,40 @@ static void run_one(struct argv *v, const char *what)
 	reap(what, &running);
 }
 
-static void compile_parts(struct emission *e, const char *dir, const char *stem, int jobs)
+/* A compilation of the C file. */
+struct unit {
+	const struct target *target;
+	int number; /* as TARGET; 0 and no part: the part that chooses */
+	int part;
+};
+
+struct units {
+	VEC(struct unit) a;
+};
+
+static char *object_of(const char *dir, const char *stem, const struct unit *u)
+{
+	return u->number ? xprintf("%s/%s.%d.%d.o", dir, stem, u->number, u->part) : xprintf("%s/%s.%d.o", dir, stem, u->part);
+}
+
+static void compile_units(const struct units *all, bool several, const char *dir, const char *stem, int jobs)
 {
 	struct progress p;
 	int running = 0;
 
-	progress_start(&p, "compile", (size_t)e->functions.nparts + 1);
-	for (int part = 0; part <= e->functions.nparts; part++) {
+	progress_start(&p, "compile", all->a.n);
+	for (size_t i = 0; i < all->a.n; i++) {
+		const struct unit *u = &all->a.a[i];
 		struct argv v = {0};
-		add_words(&v, target_compiler(e->target));
-		add_words(&v, target_cflags(e->target));
+		add_words(&v, target_compiler(u->target));
+		add_words(&v, target_cflags(u->target));
 		add_words(&v, "-w -fPIC -fvisibility=default -c");
-		add(&v, xprintf("-DPART=%d", part));
+		if (several)
+			add(&v, xprintf("-DTARGET=%d", u->number));
+		add(&v, xprintf("-DPART=%d", u->part));
 		add(&v, xprintf("%s/%s.c", dir, stem));
 		add(&v, xstrdup("-o"));
-		add(&v, xprintf("%s/%s.%d.o", dir, stem, part));
+		add(&v, object_of(dir, stem, u));
 		if (running == jobs) {
 			reap("the C compiler", &running);
 			progress_step(&p, NULL);
@@ -208,49 +227,103 @@ static char *evaluator_archive(void)
 	die(EX_NOTAVAIL, "libhone_eval.a, which the slow path needs, is not in %s/../build nor in %s/../../lib/hone", self, self);
 }
 
-/* The archive holds one object in which only the model's own names are global, so that two models can be
- * linked into one program. */
-static void make_archive(struct emission *e, const char *dir, const char *stem, const char *evaluator)
+/* Objects as one, in which names that match `kept` alone are global. */
+static void join_objects(const struct target *t, const struct argv *objects, const char *to, const char *kept)
 {
 	struct argv v = {0};
 
-	add_words(&v, target_compiler(e->target));
+	add_words(&v, target_compiler(t));
 	add_words(&v, "-r -nostdlib -o");
-	add(&v, xprintf("%s/%s.o", dir, stem));
-	for (int part = 0; part <= e->functions.nparts; part++)
-		add(&v, xprintf("%s/%s.%d.o", dir, stem, part));
-	if (evaluator)
-		add(&v, xstrdup(evaluator));
+	add(&v, xstrdup(to));
+	for (size_t i = 0; i < objects->a.n; i++)
+		add(&v, xstrdup(objects->a.a[i]));
 	run_one(&v, "the linker");
-	add_words(&v, target_tool(e->target, "objcopy"));
+	add_words(&v, target_tool(t, "objcopy"));
 	add(&v, xstrdup("-w"));
-	add(&v, xprintf("--keep-global-symbol=%s_*", e->name));
-	add(&v, xprintf("%s/%s.o", dir, stem));
+	add(&v, xprintf("--keep-global-symbol=%s", kept));
+	add(&v, xstrdup(to));
 	run_one(&v, "objcopy");
-	add_words(&v, target_tool(e->target, "ar"));
-	add(&v, xstrdup("crsD"));
-	add(&v, xprintf("%s/%s.a", dir, stem));
-	add(&v, xprintf("%s/%s.o", dir, stem));
-	run_one(&v, "ar");
 }
 
-void compile_model(struct emission *e, const char *dir, const char *stem, int jobs)
+/* The archive holds one object in which only the model's own names are global, so that two models can be
+ * linked into one program. */
+static void make_archive(const struct target *t, const struct argv *objects, const char *name, const char *dir, const char *stem)
 {
-	char *evaluator = e->weights.opaque_bytes ? evaluator_archive() : NULL;
+	char *object = xprintf("%s/%s.o", dir, stem), *kept = xprintf("%s_*", name);
 	struct argv v = {0};
+
+	join_objects(t, objects, object, kept);
+	add_words(&v, target_tool(t, "ar"));
+	add(&v, xstrdup("crsD"));
+	add(&v, xprintf("%s/%s.a", dir, stem));
+	add(&v, object);
+	run_one(&v, "ar");
+	free(kept);
+}
+
+/* The objects to link: of each target one, in which no name meets those of others. */
+static void compile_several(struct emission *e, int n, const char *dir, const char *stem, int jobs, struct argv *objects)
+{
+	struct target any = {.of = targets_kind(e->of_several)};
+	struct units all = {0};
+	size_t k = 1;
+
+	vec_push(&all.a, (struct unit){&any, 0, 0});
+	for (int i = 0; i < n; i++)
+		for (int part = 0; part <= e[i].functions.nparts; part++)
+			vec_push(&all.a, (struct unit){e[i].target, e[i].number, part});
+	compile_units(&all, true, dir, stem, jobs);
+	add(objects, object_of(dir, stem, &all.a.a[0]));
+	for (int i = 0; i < n; i++) {
+		struct argv own = {0};
+		char *to = xprintf("%s/%s.%d.o", dir, stem, e[i].number), *kept = xprintf("entries_of_%s", e[i].name);
+		for (int part = 0; part <= e[i].functions.nparts; part++)
+			add(&own, object_of(dir, stem, &all.a.a[k++]));
+		join_objects(e[i].target, &own, to, kept);
+		add(objects, to);
+		free(kept);
+	}
+}
+
+static void compile_one(struct emission *e, const char *dir, const char *stem, int jobs, struct argv *objects)
+{
+	struct units all = {0};
+
+	for (int part = 0; part <= e->functions.nparts; part++) {
+		vec_push(&all.a, (struct unit){e->target, 0, part});
+		add(objects, object_of(dir, stem, &all.a.a[part]));
+	}
+	compile_units(&all, false, dir, stem, jobs);
+}
+
+static bool has_slow_path(const struct emission *e, int n)
+{
+	bool any = false;
+
+	for (int i = 0; i < n; i++)
+		any = any || e[i].weights.opaque_bytes;
+	return any;
+}
+
+void compile_model(struct emission *e, int n, const char *dir, const char *stem, int jobs)
+{
+	char *evaluator = has_slow_path(e, n) ? evaluator_archive() : NULL;
+	struct argv v = {0}, objects = {0};
 
 	place = dir;
 	setenv("TMPDIR", dir, 1); /* a compiler that is killed leaves its files here, where the next build removes them */
-	compile_parts(e, dir, stem, jobs);
+	if (n > 1)
+		compile_several(e, n, dir, stem, jobs, &objects);
+	else
+		compile_one(e, dir, stem, jobs, &objects);
+	if (evaluator)
+		add(&objects, evaluator);
 	add_words(&v, target_compiler(e->target));
 	add_words(&v, "-shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o");
 	add(&v, xprintf("%s/%s.so", dir, stem));
-	for (int part = 0; part <= e->functions.nparts; part++)
-		add(&v, xprintf("%s/%s.%d.o", dir, stem, part));
-	if (evaluator)
-		add(&v, xstrdup(evaluator));
+	for (size_t i = 0; i < objects.a.n; i++)
+		add(&v, xstrdup(objects.a.a[i]));
 	add_words(&v, "-lm -pthread");
 	run_one(&v, "the linker");
-	make_archive(e, dir, stem, evaluator);
-	free(evaluator);
+	make_archive(e->target, &objects, n > 1 ? e->model : e->name, dir, stem);
 }

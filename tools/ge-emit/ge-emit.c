@@ -8,8 +8,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/facts.h"
 #include "common/option.h"
 #include "common/scratch.h"
+#include "common/shown.h"
 #include "ge-emit.h"
 #include "graph/pass.h"
 #include "graph/stream.h"
@@ -18,7 +20,7 @@
 static bool print_traces, no_compile, embed, report, no_fallback;
 static int jobs, threads;
 static struct given_traces traces;
-static struct target target; /* no cores: this machine */
+static struct target_list given; /* none: this machine */
 
 enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK, OPT_TARGET, OPT_THREADS };
 enum { EMBED_MAX = 64 << 20, JOBS_MAX = 10000 };
@@ -32,10 +34,7 @@ static error_t option(int key, char *arg)
 	case OPT_EMBED: embed = true; return 0;
 	case OPT_REPORT: report = true; return 0;
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
-	case OPT_TARGET:
-		if (!target_find(arg, &target))
-			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
-		return 0;
+	case OPT_TARGET: targets_add(&given, arg); return 0;
 	case 'j': jobs = (int)option_count("-j", arg, 1, JOBS_MAX); return 0;
 	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, THREADS_MAX); return 0;
 	default: return ARGP_ERR_UNKNOWN;
@@ -167,7 +166,7 @@ static void publish(const struct emission *e, const char *dir, const char *stem,
 	arena_release(&a);
 }
 
-static void write_model(struct emission *e, const char *out)
+static void write_model(struct emission *e, int n, const char *out)
 {
 	const char *stem = stem_of(out);
 	char *prefix = xprintf("%s%.*s.ge-emit-", *out == '/' ? "" : "./", (int)(stem - out), out), *header = xprintf("%s.h", stem);
@@ -181,13 +180,13 @@ static void write_model(struct emission *e, const char *out)
 	}
 	const char *dir = s.path;
 	int hook = die_hook(remove_scratch, &s);
-	e->name = model_name(stem);
+	emissions_name(e, n, model_name(stem));
 	if (!e->embed)
-		weights_write(e, arena_printf(&e->M->m->arena, "%s/%s.weights", dir, stem));
-	emit_source(e, arena_printf(&e->M->m->arena, "%s/%s.c", dir, stem), header);
+		weights_write(e, n, arena_printf(&e->M->m->arena, "%s/%s.weights", dir, stem));
+	emit_source(e, n, arena_printf(&e->M->m->arena, "%s/%s.c", dir, stem), header);
 	emit_header(e, arena_printf(&e->M->m->arena, "%s/%s", dir, header));
 	if (!no_compile)
-		compile_model(e, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN));
+		compile_model(e, n, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN));
 	publish(e, dir, stem, out);
 	die_unhook(hook);
 	scratch_remove(&s);
@@ -196,31 +195,103 @@ static void write_model(struct emission *e, const char *out)
 	free(header);
 }
 
-static int run(const struct tool *t, struct tool_args *a)
+/* The targets in the order in which a CPU takes them, and the graph of each: the file of the same place on the command line. */
+static int read_graphs(const struct tool_args *a, struct target_list *ranked, const char *graph[TARGETS_MAX])
 {
-	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
-	struct module *m = stream_read_only(r);
-	struct emission e = {.target = target.cores ? &target : target_host(), .embed = embed};
+	int order[TARGETS_MAX];
 
-	module_verify_or_die(m);
-	if (!a->out && !print_traces && !report)
-		die(EX_BADUSE, "-o STEM says where STEM.c, STEM.so and the others go");
+	if (given.n > 1 && a->nfile != given.n)
+		die(EX_BADUSE, "%d targets need %d graphs, each as ge-plan --target plans it; there %s %d", given.n, given.n,
+		    a->nfile == 1 ? "is" : "are", a->nfile);
+	if (given.n <= 1 && a->nfile > 1)
+		die(EX_BADUSE, "%s: an argument too many; several graphs are those of several targets (--target)", a->file[1]);
+	if (given.n > 1 && traces.n)
+		die(EX_BADUSE, "--trace: for one target at a time");
+	targets_rank(&given, order);
+	for (int i = 0; i < given.n; i++) {
+		ranked->a[ranked->n++] = given.a[order[i]];
+		graph[i] = a->nfile ? a->file[order[i]] : NULL;
+	}
+	if (!given.n)
+		graph[0] = a->nfile ? a->file[0] : NULL;
+	return given.n ? given.n : 1;
+}
+
+static void check_planned(struct module *m, const char *file, const char *out)
+{
 	if (plan_bytes(m) < 0)
 		die(EX_BADUSE, "%s: no memory plan; run ge-plan first: ge-plan %s | ge-emit -o %s", m->source ? m->source : "-",
-		    a->nfile ? a->file[0] : "MODEL.g", a->out ? a->out : "STEM");
-	if (a->out)
-		check_out(&e, a->out);
-	emission_make(&e, m, &traces, threads, no_fallback);
-	if (e.embed && e.weights.bytes > EMBED_MAX)
-		die(EX_BADUSE, "--embed: %" PRId64 " bytes of weights are too many for a C file", e.weights.bytes);
-	model_report_opaque(e.M, false); /* behind all faults of use: those are one line */
+		    file ? file : "MODEL.g", out ? out : "STEM");
+}
+
+/* What is asked for on standard output. */
+static void put_tables(struct emission *e, const struct target_list *l)
+{
+	if (l->n > 1 && (print_traces || report))
+		printf("%s# target %s\n", e->number > 1 ? "\n" : "", shown(l->a[e->number - 1].name));
 	if (print_traces)
-		put_traces(&e);
+		put_traces(e);
 	if (report)
-		put_report(&e);
+		put_report(e);
+}
+
+/* What targets share of the weights, for the report of hone. */
+static void tell_weights(const struct emission *e, int n)
+{
+	struct arena *a = &e->M->m->arena;
+	int64_t most = 0;
+	const char *each = "";
+
+	for (int i = 0; i < n; i++) {
+		int64_t alone = weights_alone(&e->weights, i);
+		most = alone > most ? alone : most;
+		each = arena_printf(a, "%s%s %s %" PRId64, each, i ? "," : "", e->of_several->a[i].name, alone);
+	}
+	each = arena_printf(a, "weights %" PRId64 " bytes for all targets, %.2f of the largest; alone:%s", e->weights.bytes,
+			    (double)e->weights.bytes / (double)most, each);
+	facts_text("weights", each);
+	if (report)
+		printf("%s\n", each);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct target_list ranked = {0};
+	const char *graph[TARGETS_MAX];
+	struct stream_reader *r[TARGETS_MAX];
+	struct emission e[TARGETS_MAX] = {0};
+	int n = read_graphs(a, &ranked, graph);
+
+	if (!a->out && !print_traces && !report)
+		die(EX_BADUSE, "-o STEM says where STEM.c, STEM.so and the others go");
+	for (int i = 0; i < n; i++) {
+		r[i] = stream_open(graph[i]);
+		struct module *m = stream_read_only(r[i]);
+		module_verify_or_die(m);
+		check_planned(m, graph[i], a->out);
+		e[i] = (struct emission){.target = ranked.n ? &ranked.a[i].t : target_host(), .embed = embed};
+		if (n > 1) {
+			e[i].of_several = &ranked;
+			e[i].number = i + 1;
+		}
+		if (i)
+			e[i].weights = e[i - 1].weights;
+		else if (a->out)
+			check_out(e, a->out);
+		emission_make(&e[i], m, &traces, threads, no_fallback);
+	}
+	emissions_join(e, n);
+	if (embed && e->weights.bytes > EMBED_MAX)
+		die(EX_BADUSE, "--embed: %" PRId64 " bytes of weights are too many for a C file", e->weights.bytes);
+	model_report_opaque(e->M, false); /* behind all faults of use: those are one line */
+	for (int i = 0; i < n; i++)
+		put_tables(&e[i], &ranked);
+	if (n > 1)
+		tell_weights(e, n);
 	if (a->out)
-		write_model(&e, a->out);
-	stream_close(r);
+		write_model(e, n, a->out);
+	for (int i = 0; i < n; i++)
+		stream_close(r[i]);
 	return EX_GOOD;
 }
 
@@ -230,7 +301,8 @@ static const struct argp_option options[] = {
 	{"embed", OPT_EMBED, 0, 0, "put the weights into the C file"},
 	{"print-traces", OPT_PRINT_TRACES, 0, 0, "print the trace of every kernel on standard output", -1},
 	{"trace", OPT_TRACE, "FILE", 0, "for kernels whose digest it names, the traces in FILE (as --print-traces prints them)"},
-	{"target", OPT_TARGET, "NAME", 0, "make code for this target: %s (default: native)"},
+	{"target", OPT_TARGET, "NAME", 0,
+	 "make code for this target: %s (default: native); several with commas between them, or repeated: one library for all, of a graph each"},
 	{"threads", OPT_THREADS, "N", 0, "the library uses at most N threads (default: as planned)"},
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path"},
 	{"report", OPT_REPORT, 0, 0, "print a table of kernels on standard output", -1},
@@ -242,9 +314,9 @@ static const char *names(int key) { return target_names(); }
 const struct tool tool = {
 	.name = "ge-emit",
 	.summary = "Write a planned graph as C, and compile it to a library.",
-	.args_doc = "[FILE] -o STEM",
+	.args_doc = "[FILE..] -o STEM",
 	.flags = TOOL_STEM | TOOL_IN_STREAM,
-	.max_files = 1,
+	.max_files = TARGETS_MAX,
 	.options = options,
 	.option = option,
 	.names = names,

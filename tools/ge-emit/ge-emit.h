@@ -4,9 +4,9 @@
 #include "source/source.h"
 
 /* ---- compile.c ---- */
-/* dir/STEM.c to dir/STEM.so and dir/STEM.a, jobs compilers at a time; with the evaluator if there are opaque steps. A
- * compiler that fails: die(70). */
-void compile_model(struct emission *e, const char *dir, const char *stem, int jobs);
+/* dir/STEM.c, which has the code for n targets, to dir/STEM.so and dir/STEM.a, jobs compilers at a time; with the evaluator if there are opaque
+ * steps. A compiler that fails: die(70). */
+void compile_model(struct emission *e, int n, const char *dir, const char *stem, int jobs);
 /* Holds back the signals that end a process, so that nothing is left behind in the middle; on release they act. */
 void signals_hold(bool hold);
 #endif

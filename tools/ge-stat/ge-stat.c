@@ -11,6 +11,7 @@
 #include "model/memory_plan.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
+#include "ge-stat.h"
 
 static bool digest_only;
 
@@ -474,6 +475,8 @@ static int run(const struct tool *t, struct tool_args *a)
 			print_one(module_read_whole(path), path, a->json);
 			continue;
 		}
+		if (path && !digest_only && print_library(path, a->json))
+			continue;
 		struct stream_reader *r = stream_open(path);
 		VEC(struct module *) all = {0};
 		for (struct module *m; (m = stream_read(r));)
@@ -506,7 +509,7 @@ const struct tool tool = {
 	.name = "ge-stat",
 	.summary = "Count what a model is made of: operators, parameters, FLOPs, bytes.",
 	.args_doc = "[FILE [FILE]]",
-	.more = "FILE is a graph stream or an ONNX model. With two, they are compared.",
+	.more = "FILE is a graph stream or an ONNX model, or a library for several targets. With two, they are compared.",
 	.flags = TOOL_JSON | TOOL_IN_STREAM,
 	.max_files = 2,
 	.options = options,

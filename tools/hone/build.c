@@ -1,4 +1,5 @@
 /* hone build, hone passes. */
+#include <string.h>
 #include <unistd.h>
 #include "common/progress.h"
 #include "common/shown.h"
@@ -6,7 +7,7 @@
 #include "graph/stream.h"
 #include "hone.h"
 
-void columns(FILE *f, const char *name, double nodes, double groups, double seconds)
+void columns(FILE *f, int width, const char *name, double nodes, double groups, double seconds)
 {
 	char n[32] = "", g[32] = "";
 
@@ -14,7 +15,7 @@ void columns(FILE *f, const char *name, double nodes, double groups, double seco
 		snprintf(n, sizeof n, "%.0f", nodes);
 	if (groups > 0)
 		snprintf(g, sizeof g, "%.0f", groups);
-	fprintf(f, "%-13s %8s %8s %9.3f\n", name, n, g, seconds);
+	fprintf(f, "%-*s %8s %8s %9.3f\n", width, name, n, g, seconds);
 }
 
 static void put_lines(FILE *f, const struct words *w)
@@ -37,10 +38,15 @@ static void put_files(struct hone *h, FILE *f)
 
 void build_report(struct hone *h, FILE *f)
 {
-	fprintf(f, "%-13s %8s %8s %9s\n", "stage", "nodes", "groups", "seconds");
+	int width = COLUMN_NAME;
+
 	for (size_t i = 0; i < h->lines.n; i++)
-		columns(f, h->lines.a[i].name, h->lines.a[i].nodes, h->lines.a[i].groups, h->lines.a[i].seconds);
-	columns(f, "all", -1, 0, now_seconds() - h->start);
+		if ((int)strlen(h->lines.a[i].name) > width)
+			width = (int)strlen(h->lines.a[i].name);
+	fprintf(f, "%-*s %8s %8s %9s\n", width, "stage", "nodes", "groups", "seconds");
+	for (size_t i = 0; i < h->lines.n; i++)
+		columns(f, width, h->lines.a[i].name, h->lines.a[i].nodes, h->lines.a[i].groups, h->lines.a[i].seconds);
+	columns(f, width, "all", -1, 0, now_seconds() - h->start);
 	if (h->gear_notes.n)
 		putc('\n', f);
 	put_lines(f, &h->gear_notes);
@@ -51,7 +57,7 @@ void build_report(struct hone *h, FILE *f)
 }
 
 /* Ours is not in its way: of a build without --quiet, what runs slowly is in the report. */
-static void emit(struct hone *h)
+void build_emit(struct hone *h, const struct words *graphs)
 {
 	struct child c = {.facts = text(h, "%s/facts", h->work), .shows_progress = true};
 	static const struct facts none;
@@ -60,7 +66,9 @@ static void emit(struct hone *h)
 	progress(h, NULL);
 	words_add(&c.argv, "ge-emit");
 	given_add(h, &c.argv, "emit");
-	if (h->target)
+	for (size_t i = 0; i < h->targets.n; i++)
+		words_add(&c.argv, text(h, "--target=%s", h->targets.a[i]));
+	if (h->target && !h->targets.n)
 		words_add(&c.argv, text(h, "--target=%s", h->target));
 	if (h->quiet)
 		words_add(&c.argv, "--quiet");
@@ -68,15 +76,18 @@ static void emit(struct hone *h)
 	words_add(&c.argv, "-o");
 	words_add(&c.argv, h->stem);
 	words_add(&c.argv, "--");
-	words_add(&c.argv, h->last);
-	child_must(h, &c);
+	for (size_t i = 0; i < graphs->n; i++)
+		words_add(&c.argv, graphs->a[i]);
+	struct facts f = child_must(h, &c);
 	child_tell(h, "ge-emit", &none);
 	chain_line(h, "emit", since, &none);
+	if (facts_get(&f, "weights"))
+		words_add(&h->remarks, facts_get(&f, "weights"));
 }
 
 void build_library(struct hone *h)
 {
-	struct words w = {0};
+	struct words w = {0}, graphs = {0};
 
 	if (h->target)
 		words_add(&w, text(h, "--target=%s", h->target));
@@ -85,7 +96,8 @@ void build_library(struct hone *h)
 	h->slow_path = facts_value(&f, "slow") > 0;
 	stem_open(h);
 	stem_set_aside(h);
-	emit(h);
+	words_add(&graphs, h->last);
+	build_emit(h, &graphs);
 }
 
 void build(struct hone *h)
@@ -93,9 +105,13 @@ void build(struct hone *h)
 	char *report;
 	FILE *f;
 
-	h->target = given_value(h, "target");
-	chain_run(h, STAGE_import, STAGE_share, 0, "");
-	build_library(h);
+	if (h->targets.n) {
+		targets_build(h);
+	} else {
+		h->target = given_value(h, "target");
+		chain_run(h, STAGE_import, STAGE_share, 0, "");
+		build_library(h);
+	}
 	stem_keep(h);
 	measure_shares(h);
 	progress(h, NULL);

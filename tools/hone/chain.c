@@ -86,12 +86,14 @@ void chain_line(struct hone *h, const char *name, double since, const struct fac
 		vec_push(&h->lines, (struct stage_line){name, number_of(f, "nodes"), number_of(f, "groups"), now_seconds() - since});
 }
 
-static void keep_notes(struct words *w, const struct facts *f)
+/* Those of one of several targets begin with its name, behind those of others. */
+static void keep_notes(struct hone *h, struct words *w, const struct facts *f)
 {
-	w->n = 0;
+	if (!h->prefix)
+		w->n = 0;
 	for (size_t i = 0; i < f->n; i++)
 		if (f->a[i].text && !strcmp(f->a[i].name, "note"))
-			words_add(w, f->a[i].text);
+			words_add(w, h->prefix ? text(h, "%s: %s", h->target, f->a[i].text) : f->a[i].text);
 }
 
 /* Those of ge-plan and ge-gears are part of the report. */
@@ -100,9 +102,9 @@ static void take_notes(struct hone *h, enum stage_id s, const struct facts *f)
 	static const struct facts none;
 
 	if (s == STAGE_plan)
-		keep_notes(&h->plan_notes, f);
+		keep_notes(h, &h->plan_notes, f);
 	else if (s == STAGE_gears && given_is(h, "histogram"))
-		keep_notes(&h->gear_notes, f);
+		keep_notes(h, &h->gear_notes, f);
 	bool reported = s == STAGE_gears || stages[s].parts & REPORTS || (s == STAGE_mixed && !given_is(h, "mixed"));
 	bool told = !h->aside && (!reported || h->verb->id == V_PASSES);
 	child_tell(h, tool_name(h, s), told ? f : &none);
@@ -130,7 +132,7 @@ static struct child stage_child(struct hone *h, enum stage_id s, const struct wo
 
 struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, const struct words *more)
 {
-	const char *name = text(h, "%s%s", prefix, stages[s].name), *next;
+	const char *name = text(h, "%s%s%s", h->prefix ? h->prefix : "", prefix, stages[s].name), *next;
 	double since = now_seconds();
 	struct child c = stage_child(h, s, more);
 

@@ -60,8 +60,8 @@ static void remark(struct hone *h, const struct facts *f)
 	double low = facts_value(f, "low"), all = facts_value(f, "things");
 
 	if (low < all)
-		words_add(&h->remarks,
-			  text(h, "%.0f of %.0f quantised nodes are in floats, which is faster; --integers: none", all - low, all));
+		words_add(&h->remarks, text(h, "%s%s%.0f of %.0f quantised nodes are in floats, which is faster; --integers: none",
+					    h->prefix ? h->target : "", h->prefix ? ": " : "", all - low, all));
 }
 
 void mixed_run(struct hone *h)

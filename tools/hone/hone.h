@@ -82,6 +82,8 @@ struct hone {
 	const char *high, *low;     /* the two forms of a model that may be mixed */
 	bool forms_differ;          /* else there was nothing to choose */
 	const char *target;         /* what the library is for; NULL: this machine */
+	struct words targets;       /* those of a library for several, as they were given; else none */
+	const char *prefix;         /* of names of stages that run for one of several targets; NULL: they run for all */
 };
 
 bool given_is(const struct hone *h, const char *option);
@@ -177,10 +179,16 @@ void tune(struct hone *h);
 void simplify(struct hone *h);
 void quantize(struct hone *h);
 
+/* targets.c: several targets in one library. */
+void targets_read(struct hone *h);  /* from the command line; other verbs than build have one at most */
+void targets_build(struct hone *h); /* the library */
 /* build.c */
 void build_library(struct hone *h); /* from the graph before ge-plan on */
 void build_report(struct hone *h, FILE *f);
-void columns(FILE *f, const char *name, double nodes, double groups, double seconds);
+/* ge-emit of the planned graphs: one, or one for each of h->targets. */
+void build_emit(struct hone *h, const struct words *graphs);
+enum { COLUMN_NAME = 13 };
+void columns(FILE *f, int width, const char *name, double nodes, double groups, double seconds);
 /* gears.c: what ge-gears is given beside the command line. */
 void gears_words(struct hone *h, struct words *w);
 /* forms.c: both forms, and the choice. */

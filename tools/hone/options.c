@@ -48,7 +48,8 @@ static const struct option_row rows[] = {
 	{"mixed", 0, NULL, MODELS, "", "nodes in the type that was measured to be the fastest,\nas ge-mixed says"},
 	{"error", 0, "X", MODELS, "mixed-choice", "--mixed: outputs change by X of their largest element\nat most"},
 	{"no-fallback", 0, NULL, MODELS, "plan first-plan", "refuse a model of which a part would run on the slow path"},
-	{"target", 0, "NAME", MODELS, "share mixed", "made for one of the targets that ge-emit --help lists,\nor a row as kb prints them"},
+	{"target", 0, "NAME,...", MODELS, "share mixed",
+	 "made for one of the targets that ge-emit --help lists,\nor a row as kb prints them; build: for each of several"},
 	{"threads", 0, "N", MODELS, "plan first-plan library", "the library uses at most N threads (1)"},
 	{"lanes", 0, "N", MODELS, "plan", "branches side by side, N at a time; 1: none (where\nthat is faster)"},
 	{"jobs", 'j', "N", LIBRARIES, "emit compiler", "compilers at a time"},
@@ -279,6 +280,7 @@ bool options_read(struct hone *h, int argc, char **argv)
 	if (given_is(h, "error") && !given_is(h, "mixed"))
 		die(EX_BADUSE, "--error: how far --mixed may change outputs; without, it changes none");
 	check_places(h);
+	targets_read(h);
 	return true;
 }
 
