@@ -21,44 +21,110 @@ static ex_id after_first(struct lower *L, poly step, ex_id yes, ex_id no)
 
 /* ---- cumulative sums and products ---- */
 
-static const char *cumulate(struct lower *L, const char *name, enum math_fn f, double none)
+struct running {
+	struct lower *L;
+	int rank, axis;
+	bool reverse, exclusive;
+};
+
+/* The element that stage s adds at its index; before: the index of the step before. */
+static ex_id running_element(const struct running *q, stage_id s, poly *index, poly *before)
 {
-	struct polys *P = L->p->P;
-	int rank = low_rank(L, 0), axis;
-	bool reverse = attr_i(L->n, "reverse"), exclusive = attr_i(L->n, "exclusive");
-	int64_t at, last;
-	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], before[LOOP_RANK_MAX];
+	struct polys *P = q->L->p->P;
+	poly x[LOOP_RANK_MAX];
+
+	low_index(q->L, s, index);
+	memcpy(x, index, sizeof x);
+	memcpy(before, index, sizeof x);
+	before[q->axis] = poly_addc(P, index[q->axis], -1);
+	poly from = q->exclusive ? before[q->axis] : index[q->axis];
+	x[q->axis] = q->reverse ? poly_sub(P, poly_const(P, q->L->shape[0][q->axis] - 1), from) : from;
+	return low_read_wide(q->L, 0, x);
+}
+
+/* An algorithm for sums of f32: what rounding adds to one is taken from the next element (Kahan's sums), so that each has the error of its own
+ * rounding alone. */
+static const char *const cumsum_algos[] = {"compensated", NULL};
+
+/* The axis along which the node sums up f32, which is not the last; -1: it does something else. */
+static int cumsum_axis(struct lower *L)
+{
+	int64_t at;
+	int axis;
+
+	return low_dtype(L, 0) == DT_F32 && low_ints(L, 1, &at, 1) == 1 && low_axis(at, low_rank(L, 0), &axis) && axis < low_rank(L, 0) - 1
+		       ? axis
+		       : -1;
+}
+
+static bool cumsum_fits(struct lower *L, const char *algo)
+{
+	(void)algo;
+	return cumsum_axis(L) >= 0;
+}
+
+/* A shorter chain is as good as other sums of f32 are (lib/sched/levels.c). */
+static bool cumsum_is_long(struct lower *L)
+{
+	enum { CHAIN = 64 };
+
+	return cumsum_axis(L) >= 0 && L->shape[0][cumsum_axis(L)] > CHAIN;
+}
+
+static const char *cumsum_best(struct lower *L) { return cumsum_is_long(L) ? cumsum_algos[0] : ALGO_USUAL; }
+
+/* What stage s adds instead of e. lost: (sum - sum before) - element, which is no number where a sum is not finite; nothing is taken then. */
+static ex_id compensated(const struct running *q, stage_id s, ex_id e, const poly *before)
+{
+	struct lower *L = q->L;
+	poly index[LOOP_RANK_MAX], then[LOOP_RANK_MAX];
+	stage_id lost = low_stage(L, "lost", DT_F32, q->rank, L->out_shape[0], low_axes(L, q->rank));
+
+	stage_scan(L->p, lost, q->axis, lstage(L->p, s)->scan);
+	ex_id x = running_element(q, lost, index, then), step = low_fn2(L, FN_SUB, low_of(L, s, index), low_of(L, s, then));
+	ex_id d = low_fn2(L, FN_SUB, step, low_fn2(L, FN_SUB, x, low_of(L, lost, then))), none = low_num(L, d, 0);
+	stage_body(L->p, lost, COMB_NONE, after_first(L, index[q->axis], ex_call(L->p, FN_SELECT, low_fn2(L, FN_EQ, d, d), d, none), none));
+	return low_fn2(L, FN_SUB, e, low_of(L, lost, before));
+}
+
+static const char *cumulate(struct lower *L, const char *name, enum math_fn f, double none, bool compensate)
+{
+	struct running q = {L, low_rank(L, 0), 0, attr_i(L->n, "reverse"), attr_i(L->n, "exclusive")};
+	poly index[LOOP_RANK_MAX], before[LOOP_RANK_MAX];
+	int64_t at;
 
 	if (low_ints(L, 1, &at, 1) != 1)
 		return "the axis is not constant";
-	if (!low_axis(at, rank, &axis))
-		return low_why(L, "axis %lld outside rank %d", (long long)at, rank);
-	if (axis == rank - 1 && dtype_is_float(low_dtype(L, 0)))
+	if (!low_axis(at, q.rank, &q.axis))
+		return low_why(L, "axis %lld outside rank %d", (long long)at, q.rank);
+	if (q.axis == q.rank - 1 && dtype_is_float(low_dtype(L, 0)))
 		return "each sum of a row waits for the one before it";
-	last = L->shape[0][axis] - 1;
 	bool rounds = low_wide_type(low_dtype(L, 0)) != low_dtype(L, 0);
-	stage_id s = reverse || rounds ? low_sums(L, 0, name) : low_result(L, 0, name);
-	stage_scan(L->p, s, axis, next_scan(L));
-	low_index(L, s, index);
-	memcpy(x, index, sizeof x);
-	memcpy(before, index, sizeof before);
-	before[axis] = poly_addc(P, index[axis], -1);
-	poly from = exclusive ? before[axis] : index[axis];
-	x[axis] = reverse ? poly_sub(P, poly_const(P, last), from) : from;
-	ex_id e = low_read_wide(L, 0, x), all = low_fn2(L, f, low_of(L, s, before), e);
-	stage_body(L->p, s, COMB_NONE, after_first(L, index[axis], all, exclusive ? low_num(L, e, none) : e));
-	if (!reverse && !rounds)
+	stage_id s = q.reverse || rounds ? low_sums(L, 0, name) : low_result(L, 0, name);
+	stage_scan(L->p, s, q.axis, next_scan(L));
+	ex_id e = running_element(&q, s, index, before), add = compensate ? compensated(&q, s, e, before) : e;
+	ex_id all = low_fn2(L, f, low_of(L, s, before), add);
+	stage_body(L->p, s, COMB_NONE, after_first(L, index[q.axis], all, q.exclusive ? low_num(L, e, none) : e));
+	if (!q.reverse && !rounds)
 		return NULL;
-	stage_id y = low_result(L, 0, reverse ? "reverse" : "round");
+	stage_id y = low_result(L, 0, q.reverse ? "reverse" : "round");
 	low_index(L, y, index);
-	if (reverse)
-		index[axis] = poly_sub(P, poly_const(P, last), index[axis]);
+	if (q.reverse)
+		index[q.axis] = poly_sub(L->p->P, poly_const(L->p->P, L->shape[0][q.axis] - 1), index[q.axis]);
 	stage_body(L->p, y, COMB_NONE, low_round(L, 0, low_of(L, s, index)));
 	return NULL;
 }
 
-static const char *cumsum(struct lower *L) { return cumulate(L, "cumsum", FN_ADD, 0); }
-static const char *cumprod(struct lower *L) { return cumulate(L, "cumprod", FN_MUL, 1); }
+static const char *cumsum(struct lower *L)
+{
+	bool compensate = strcmp(low_algo(L), ALGO_USUAL);
+
+	if (!compensate && cumsum_is_long(L))
+		return "a chain of sums in f32 so long has to be compensated";
+	return cumulate(L, "cumsum", FN_ADD, 0, compensate);
+}
+
+static const char *cumprod(struct lower *L) { return cumulate(L, "cumprod", FN_MUL, 1, false); }
 
 /* ---- recurrent networks ---- */
 
@@ -483,5 +549,11 @@ static const char *gru(struct lower *L) { return recurrent(L, 3, (const char *co
 static const char *rnn(struct lower *L) { return recurrent(L, 1, (const char *const[]){"Tanh"}, 1, rnn_direction); }
 
 const struct lower_row lower_scan[] = {
-	{OP_CumProd, cumprod}, {OP_CumSum, cumsum}, {OP_LSTM, lstm}, {OP_DynamicQuantizeLSTM, lstm}, {OP_GRU, gru}, {OP_RNN, rnn}, {0},
+	{OP_CumProd, cumprod},
+	{OP_CumSum, cumsum, .algos = cumsum_algos, .fits = cumsum_fits, .best = cumsum_best},
+	{OP_LSTM, lstm},
+	{OP_DynamicQuantizeLSTM, lstm},
+	{OP_GRU, gru},
+	{OP_RNN, rnn},
+	{0},
 };
