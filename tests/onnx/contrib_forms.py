@@ -3,7 +3,8 @@
 contrib_forms.py [FORMS [SEED [OPERATOR...]]]: so many forms of each operator, drawn from the seed. A form is the operator's attributes,
 which operands and results there are, its types and extents. ONNX Runtime has no CPU kernel for some: those are compared with numpy, from
 the operator's description. Results are within 2e-5 of the largest number, of halves 2e-3; a code within one step. A form that is refused
-by hone must be refused by name (69); a form that ONNX Runtime refuses is drawn again."""
+by hone must be refused by name (69); a form that ONNX Runtime refuses is drawn again. With an input of no
+type, or of another, a form is read or refused."""
 import os
 import subprocess
 import sys
@@ -759,6 +760,23 @@ def one(name, form):
     return ""
 
 
+def untyped(name, form, types=None):
+    """An input of no type, or of one that the operator does not take: read, or refused."""
+    m, feed = model(name, form)
+    for t in types or [pick(0, T.STRING, T.COMPLEX64, T.BOOL, T.INT4, T.DOUBLE)]:
+        for i in range(len(m.graph.input)) if types else [n_of(0, len(feed) - 1)] if feed else []:
+            odd = onnx.ModelProto()
+            odd.CopyFrom(m)
+            odd.graph.input[i].ClearField("type")
+            if t:
+                odd.graph.input[i].type.tensor_type.elem_type = t
+            onnx.save(odd, "c.onnx")
+            p = subprocess.run(["bash", "-o", "pipefail", "-c", "ge-import -q c.onnx | ge-shape -q | ge-fold -q -o c.g"], capture_output=True, text=True)
+            if p.returncode not in (0, 65, 69):
+                return f"input {i} of type {t}: status {p.returncode}: {p.stderr.strip()[-300:]}"
+    return ""
+
+
 def stays(name, form):
     """hone simplify leaves the operator in the file, and ONNX Runtime's results as they were."""
     m, feed = model(name, form)
@@ -789,7 +807,7 @@ def main():
             if name == "NGramRepeatBlock":
                 form.operands[1] = f32(form.operands[0].shape[0], 4)
             try:
-                why = one(name, form) or (stays(name, form) if not right else "")
+                why = one(name, form) or untyped(name, form) or (stays(name, form) if not right else "")
             except Exception as e:
                 if os.environ.get("VERBOSE"):
                     print("#", name, str(e)[:300])

@@ -68,6 +68,8 @@ val_id contrib_scalar(struct contrib *x, enum dtype t, double c)
 {
 	struct tensor *s = tensor_new(&x->m->arena, t, 0, NULL);
 
+	if (!dtype_is_int(t) && !dtype_is_float(t) && !dtype_is_float8(t) && t != DT_BOOL)
+		import_die(x->c, "an operand is %s; it takes numbers", t ? dtype_name(t) : "of no known type");
 	tensor_set(s, 0, c);
 	return const_tensor(x->m, 0, s);
 }
