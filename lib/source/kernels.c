@@ -18,19 +18,26 @@ static const char *function_head(const char *name, const char *text)
 	return head + STATIC;
 }
 
-/* The text, with KERNEL in place of static. */
-static void put_function(FILE *f, const char *name, const char *text)
+/* The text, with its linkage in place of static. */
+static void put_function(FILE *f, const char *linkage, const char *name, const char *text)
 {
 	const char *head = function_head(name, text);
 
-	fprintf(f, "%.*sKERNEL %s#endif\n", (int)(head - text) - STATIC, text, head);
+	fprintf(f, "%.*s%s %s#endif\n", (int)(head - text) - STATIC, text, linkage, head);
 }
 
-static void put_declaration(FILE *f, const char *name, const char *text)
+static void put_declaration(FILE *f, const char *linkage, const char *name, const char *text)
 {
 	const char *head = function_head(name, text);
 
-	fprintf(f, "KERNEL %.*s;\n", (int)strcspn(head, "\n"), head);
+	fprintf(f, "%s %.*s;\n", linkage, (int)strcspn(head, "\n"), head);
+}
+
+static bool is_elsewhere(const struct emission *e, size_t function) { return e->shared && e->shared[function].elsewhere; }
+
+static const char *linkage_of(const struct emission *e, size_t function)
+{
+	return e->shared && e->shared[function].name ? "SHARED" : "KERNEL";
 }
 
 /* What kernels call, for all parts. */
@@ -43,9 +50,11 @@ static void put_kernel_prelude(struct emission *e, FILE *f)
 	for (size_t k = 0; k < nk; k++)
 		p[k] = e->M->kernels.a[k].prog;
 	for (size_t i = 0; i < e->functions.a.n; i++)
-		vec_push(&text, e->functions.a.a[i].text);
+		if (!is_elsewhere(e, i))
+			vec_push(&text, e->functions.a.a[i].text);
 	for (size_t i = 0; i < e->functions.outlines.a.n; i++)
-		vec_push(&text, e->functions.outlines.a.a[i].text);
+		if (outline_wanted(e, i))
+			vec_push(&text, e->functions.outlines.a.a[i].text);
 	fprintf(f,
 		"/* An index that is data was out of range. */\n#ifdef PART\nextern KERNEL __thread int bad_index;\n#endif\n"
 		"#if IN_PART(0)\nKERNEL __thread int bad_index;\n#endif\n#define BAD_INDEX bad_index\n\n");
@@ -63,18 +72,23 @@ void put_kernels(struct emission *e, FILE *f)
 
 	put_kernel_prelude(e, f);
 	for (size_t i = 0; i < all->a.n; i++)
-		put_declaration(f, all->a.a[i].name, all->a.a[i].text);
+		put_declaration(f, linkage_of(e, i), all->a.a[i].name, all->a.a[i].text);
 	for (size_t i = 0; i < all->outlines.a.n; i++)
-		put_declaration(f, all->outlines.a.a[i].name, all->outlines.a.a[i].text);
+		if (outline_wanted(e, i))
+			put_declaration(f, "KERNEL", all->outlines.a.a[i].name, all->outlines.a.a[i].text);
 	for (size_t i = 0; i < all->outlines.a.n; i++) {
+		if (!outline_wanted(e, i))
+			continue;
 		fprintf(f, "\n#if IN_PART(%d)\n", all->outline_part.a[i]);
-		put_function(f, all->outlines.a.a[i].name, all->outlines.a.a[i].text);
+		put_function(f, "KERNEL", all->outlines.a.a[i].name, all->outlines.a.a[i].text);
 	}
 	for (size_t i = 0; i < all->a.n; i++) {
 		const struct function *x = &all->a.a[i];
+		if (is_elsewhere(e, i))
+			continue;
 		fprintf(f, "\n#if IN_PART(%d)\n/* %s: ", x->part, x->name);
 		put_comment(f, call_name(e, x->first));
 		fprintf(f, "%s */\n", x->ncalls > 1 ? " and others" : "");
-		put_function(f, x->name, x->text);
+		put_function(f, linkage_of(e, i), x->name, x->text);
 	}
 }

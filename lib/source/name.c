@@ -23,7 +23,7 @@ static bool is_word(const char *s)
 		"virtual", "void", "volatile", "while", "EOF", "FILE", "NULL",
 		/* of tables that lib/source writes piece by piece */
 		"append", "bad_index", "cpu_lacks", "embedded", "input", "lane_args", "maps", "output", "state_digest", "steps",
-		"target_row", "team_worker", "weights_digest", "EMBEDDED", "MADE_FOR", "NUM_OUTPUTS", "NUM_STEPS", "PART",
+		"target_row", "team_worker", "weights_digest", "EMBEDDED", "MADE_FOR", "NUM_OUTPUTS", "NUM_STEPS", "PART", "SHARED",
 		"STATE_BYTES", "TARGET", "TARGET_NAMES",
 		/* types and macros of the C library's headers that do not end in _t */
 		"f_owner_ex", "fd_mask", "file_handle", "iovec", "itimerspec", "math_errhandling", "obstack",
@@ -58,7 +58,7 @@ static bool matches(const char *s, const char *pattern)
 static bool is_numbered(const char *s)
 {
 	static const char pattern[] =
-		"^((k[0-9]+|steps_[0-9]+|region_[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_(shape|dim|type)[0-9]*|"
+		"^((k[0-9]+|steps_[0-9]+|region_[0-9]+|f_[0-9a-f]{16}|shared_[0-9]+_k[0-9]+)(_[0-9]+(_args|_work)?)?|(input|output)_(shape|dim|type)[0-9]*|"
 		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max2?|min2?|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+|"
 		"v(load|store|gather|scatter|whole|wrap|round)_(bf|f|i|u)[0-9]+(_mask)?)$";
 

@@ -69,6 +69,8 @@ void emissions_join(struct emission *e, int n)
 		e[i].weights.bytes = all->bytes;
 		e[i].weights.digest = all->digest;
 	}
+	if (n > 1)
+		emissions_share(e, n);
 }
 
 /* ---- the C file ---- */
@@ -158,7 +160,11 @@ void put_own_names(struct emission *e, FILE *f)
 	fprintf(f, "struct hone_model;\n");
 	put_shared_template(e, f, NULL, "@PROTOTYPES@");
 	put_shared_template(e, f, "@PROTOTYPES@", "@OFFERED@");
-	fprintf(f, "#endif\n\n");
+	fprintf(f, "#endif\n\n#define SHARED __attribute__((visibility(\"hidden\"))) /* another target calls it, or it is another's */\n");
+	for (size_t i = 0; i < e->functions.a.n; i++)
+		if (e->shared[i].name)
+			fprintf(f, "#define %s %s\n", e->functions.a.a[i].name, e->shared[i].name);
+	fprintf(f, "\n");
 }
 
 void put_offer(struct emission *e, FILE *f) { put_shared_template(e, f, "@OFFERED@", "@FRONT@"); }

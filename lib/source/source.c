@@ -31,6 +31,8 @@ static void put_summary(struct emission *e, FILE *f)
 		const struct function *x = &e->functions.a.a[i];
 		fprintf(f, " * %s %4" PRIu32 " x %12.0f flop  ", x->name, x->ncalls, x->flops);
 		put_comment(f, call_name(e, x->first));
+		if (e->shared && e->shared[i].elsewhere)
+			fprintf(f, ": in the code for target %d", e->shared[i].of);
 		fputc('\n', f);
 	}
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {

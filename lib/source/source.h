@@ -6,6 +6,13 @@
 #include "model/memory_plan.h"
 #include "model/weights.h"
 
+/* A function of one target that another calls, too. */
+struct shared_function {
+	const char *name; /* that both call it by; NULL: it is not shared */
+	bool elsewhere;   /* it is in the code for target `of`, and not in this one's */
+	int of;
+};
+
 struct emission {
 	struct model *M;
 	const struct target *target;
@@ -15,6 +22,7 @@ struct emission {
 	const char *model;                    /* then the name of the library's own type and functions */
 	bool embed;                           /* the weights are in the C file */
 	struct functions functions;
+	struct shared_function *shared; /* by function, in a library for several targets; else NULL */
 	struct weights weights;
 	uint64_t weights_sum; /* of the bytes behind the head; weights_write knows it */
 };

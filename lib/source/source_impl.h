@@ -38,6 +38,11 @@ void put_own_names(struct emission *e, FILE *f);
 void put_offer(struct emission *e, FILE *f);
 void put_embedded(FILE *f); /* the declaration of weights that lie in the part that chooses */
 
+/* ---- share.c ---- */
+/* Finds the kernels that targets share. */
+void emissions_share(struct emission *e, int n);
+bool outline_wanted(const struct emission *e, size_t outline); /* does a function in the code for this target call it? */
+
 /* ---- source.c ---- */
 /* What the header declares, from the file or, where its name cannot be written, in place. */
 void put_header_include(const struct emission *e, FILE *f, const char *header);

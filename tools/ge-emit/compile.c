@@ -227,8 +227,8 @@ static char *evaluator_archive(void)
 	die(EX_NOTAVAIL, "libhone_eval.a, which the slow path needs, is not in %s/../build nor in %s/../../lib/hone", self, self);
 }
 
-/* Objects as one, in which names that match `kept` alone are global. */
-static void join_objects(const struct target *t, const struct argv *objects, const char *to, const char *kept)
+/* Objects as one, in which names that match these patterns alone are global. shared: another one, or NULL. */
+static void join_objects(const struct target *t, const struct argv *objects, const char *to, const char *kept, const char *shared)
 {
 	struct argv v = {0};
 
@@ -241,6 +241,8 @@ static void join_objects(const struct target *t, const struct argv *objects, con
 	add_words(&v, target_tool(t, "objcopy"));
 	add(&v, xstrdup("-w"));
 	add(&v, xprintf("--keep-global-symbol=%s", kept));
+	if (shared)
+		add(&v, xprintf("--keep-global-symbol=%s", shared));
 	add(&v, xstrdup(to));
 	run_one(&v, "objcopy");
 }
@@ -252,7 +254,7 @@ static void make_archive(const struct target *t, const struct argv *objects, con
 	char *object = xprintf("%s/%s.o", dir, stem), *kept = xprintf("%s_*", name);
 	struct argv v = {0};
 
-	join_objects(t, objects, object, kept);
+	join_objects(t, objects, object, kept, NULL);
 	add_words(&v, target_tool(t, "ar"));
 	add(&v, xstrdup("crsD"));
 	add(&v, xprintf("%s/%s.a", dir, stem));
@@ -276,12 +278,14 @@ static void compile_several(struct emission *e, int n, const char *dir, const ch
 	add(objects, object_of(dir, stem, &all.a.a[0]));
 	for (int i = 0; i < n; i++) {
 		struct argv own = {0};
-		char *to = xprintf("%s/%s.%d.o", dir, stem, e[i].number), *kept = xprintf("entries_of_%s", e[i].name);
+		char *to = xprintf("%s/%s.%d.o", dir, stem, e[i].number), *kept = xprintf("entries_of_%s", e[i].name),
+		     *shared = xprintf("shared_%d_*", e[i].number);
 		for (int part = 0; part <= e[i].functions.nparts; part++)
 			add(&own, object_of(dir, stem, &all.a.a[k++]));
-		join_objects(e[i].target, &own, to, kept);
+		join_objects(e[i].target, &own, to, kept, shared);
 		add(objects, to);
 		free(kept);
+		free(shared);
 	}
 }
 

@@ -89,11 +89,11 @@ void chain_line(struct hone *h, const char *name, double since, const struct fac
 /* Those of one of several targets begin with its name, behind those of others. */
 static void keep_notes(struct hone *h, struct words *w, const struct facts *f)
 {
-	if (!h->prefix)
+	if (!h->label)
 		w->n = 0;
 	for (size_t i = 0; i < f->n; i++)
 		if (f->a[i].text && !strcmp(f->a[i].name, "note"))
-			words_add(w, h->prefix ? text(h, "%s: %s", h->target, f->a[i].text) : f->a[i].text);
+			words_add(w, h->label ? text(h, "%s: %s", h->label, f->a[i].text) : f->a[i].text);
 }
 
 /* Those of ge-plan and ge-gears are part of the report. */
@@ -132,7 +132,7 @@ static struct child stage_child(struct hone *h, enum stage_id s, const struct wo
 
 struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, const struct words *more)
 {
-	const char *name = text(h, "%s%s%s", h->prefix ? h->prefix : "", prefix, stages[s].name), *next;
+	const char *name = text(h, "%s%s%s%s", h->label ? h->label : "", h->label ? "." : "", prefix, stages[s].name), *next;
 	double since = now_seconds();
 	struct child c = stage_child(h, s, more);
 

@@ -61,7 +61,7 @@ static void remark(struct hone *h, const struct facts *f)
 
 	if (low < all)
 		words_add(&h->remarks, text(h, "%s%s%.0f of %.0f quantised nodes are in floats, which is faster; --integers: none",
-					    h->prefix ? h->target : "", h->prefix ? ": " : "", all - low, all));
+					    h->label ? h->label : "", h->label ? ": " : "", all - low, all));
 }
 
 void mixed_run(struct hone *h)

@@ -83,7 +83,7 @@ struct hone {
 	bool forms_differ;          /* else there was nothing to choose */
 	const char *target;         /* what the library is for; NULL: this machine */
 	struct words targets;       /* those of a library for several, as they were given; else none */
-	const char *prefix;         /* of names of stages that run for one of several targets; NULL: they run for all */
+	const char *label;          /* of the one of them that stages run for, in names of stages and reports; NULL: they run for all */
 };
 
 bool given_is(const struct hone *h, const char *option);

@@ -38,7 +38,7 @@ static void turn(struct hone *h, size_t i)
 		if (!strcmp(h->given.a[k].row->name, "target"))
 			h->given.a[k].value = name;
 	h->target = name;
-	h->prefix = strchr(name, '=') ? text(h, "target%zu.", i + 1) : text(h, "%s.", name);
+	h->label = strchr(name, '=') ? text(h, "target%zu", i + 1) : name;
 }
 
 struct graph_of {
@@ -78,7 +78,7 @@ static void run_stages(struct hone *h, struct graph_of *laid_out)
 		if (as < i)
 			continue;
 		if (same_graph(&mixed[i], &before))
-			h->prefix = NULL;
+			h->label = NULL;
 		chain_run(h, STAGE_integer, STAGE_layout, 0, "");
 		laid_out[i] = newest(h);
 	}
@@ -99,7 +99,7 @@ void targets_build(struct hone *h)
 		chain_stage(h, STAGE_plan, "", &w);
 		words_add(&planned, h->last);
 	}
-	h->prefix = NULL;
+	h->label = NULL;
 	stem_open(h);
 	stem_set_aside(h);
 	build_emit(h, &planned);
