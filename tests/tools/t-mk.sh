@@ -32,6 +32,8 @@ import  emit " "a graph that was not written whole is made again"
 is "$(ls net.g*)" "net.g
 net.g.args" "and nothing is left of it"
 is "$(ran HONE_TARGET=x86-64-v4) $(grep -c 'passes for' log)" "import emit  0" "made for another machine"
+is "$(ran HONE_TARGET=native,generic) $(ran HONE_TARGET=native,generic)" "import emit  " "made for several"
+is "$(HONE_TARGET=generic HONE_BLOBS=build/blobs run-cmp net.so net.g >log 2>&1; echo $?) $(grep -c ' equal$' log) $(ls | grep -c part)" "0 1 0" "each computes the same"
 is "$(ran other.so)" "failed" "no such model"
 echo '<html>' >page.onnx
 is "$(ran page.so) $(ls page.*)" "failed
