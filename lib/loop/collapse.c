@@ -318,6 +318,52 @@ static void merge(struct loop_prog *p, const struct component *c)
 	}
 }
 
+/* ---- order of what is reduced ---- */
+
+/* The last part of a layout: the dim whose elements lie side by side. */
+static int innermost_dim(const struct loop_buf *b) { return b->layout.n ? b->layout.part[b->layout.n - 1].axis : b->rank - 1; }
+
+/* What a reduction takes, if that is a single buffer and each dim is gone along by one axis or none; and the axis that goes along its
+ * innermost dim. */
+struct taken {
+	const struct stage *s;
+	buf_id buf;
+	int axis;
+	bool fails;
+};
+
+static void take_read(struct loop_prog *p, ex_id read, void *arg)
+{
+	struct taken *t = arg;
+	const struct ex *x = lex(p, read);
+
+	for (int d = 0; d < x->n; d++)
+		for (int a = t->s->nspatial; a < t->s->naxes; a++) {
+			if (!poly_uses(p->P, x->index[d], t->s->axis[a].var))
+				continue;
+			t->fails |= x->index[d] != poly_of(p->P, t->s->axis[a].var) || (t->buf && t->buf != x->buf);
+			t->buf = x->buf;
+			if (d == innermost_dim(lbuf(p, x->buf)))
+				t->axis = a;
+		}
+}
+
+/* The axis along which neighbours in memory are reduced comes last. */
+static void reduce_innermost_last(struct loop_prog *p, stage_id s)
+{
+	struct stage *t = lstage(p, s);
+	struct taken k = {.s = t, .axis = -1};
+
+	if (t->comb == COMB_NONE || t->scan || t->naxes < t->nspatial + 2)
+		return;
+	ex_reads(p, t->body, take_read, &k);
+	if (k.fails || k.axis < 0 || k.axis == t->naxes - 1)
+		return;
+	struct axis x = t->axis[k.axis];
+	memmove(t->axis + k.axis, t->axis + k.axis + 1, (size_t)(t->naxes - 1 - k.axis) * sizeof x);
+	t->axis[t->naxes - 1] = x;
+}
+
 void prog_collapse(struct loop_prog *p)
 {
 	drop_unit_dims(p);
@@ -333,4 +379,6 @@ void prog_collapse(struct loop_prog *p)
 				d--;
 			}
 	}
+	for (stage_id s = 1; s < p->stages.n; s++)
+		reduce_innermost_last(p, s);
 }

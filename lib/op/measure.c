@@ -13,6 +13,7 @@ static const uint8_t weight_column[OP_COUNT] = {
 	[OP_Unsqueeze] = 1,
 	[OP_Flatten] = 1, /* Reshape itself: see below */
 	[OP_LayerNormalization] = 6,
+	[OP_GroupNormalization] = 7,
 	[OP_Relu] = 7,
 	[OP_AveragePool] = 9,
 	[OP_Clip] = 9,

@@ -19,14 +19,20 @@ static bool place_at(struct schedule *r, stage_id s, const char *row)
 	return false;
 }
 
-/* Places stage `name`, one register of sums per lane, in the loop `row`: steps outside, lanes inside. */
+/* Places stage `name`, one register of sums per lane, in the loop `row`: lanes inside, around them `step`, the last of its other loops. */
 static bool keep_lanes(struct schedule *r, const char *name, const char *step, const char *row)
 {
 	if (!sched_try(r, PRIM_AT, name, row))
 		return false;
 	sched_try(r, PRIM_SCOPE, name, "register");
 	sched_try(r, PRIM_INIT, name, row);
-	sched_try(r, PRIM_REORDER, step, sched_name(r, "%s.lane", name));
+	struct stage s = *lstage(r->p, stage_find(r->p, name));
+	struct words order = {0};
+	for (int a = s.nspatial; a < s.naxes - 1; a++)
+		words_add(&order, sched_name(r, "%s.%s", name, sym_str(s.axis[a].name)));
+	words_add(&order, step);
+	words_add(&order, sched_name(r, "%s.lane", name));
+	sched_list(r, NULL, PRIM_REORDER, &order);
 	return true;
 }
 
@@ -60,11 +66,11 @@ static void mark_level(struct schedule *r, const char *loop, bool wide)
 	sched_try(r, PRIM_VECTOR, loop);
 }
 
-/* A long sum of s in lanes, whose last axis has so many steps, goes in levels: the loop is split inside which a chain is not too long. Is that
- * the loop of steps? */
-static bool sum_in_levels(struct schedule *r, stage_id s, const char *part, const char *step, int64_t steps, struct words *made)
+/* A long sum in the lanes of stage `part`, whose last axis has so many steps, goes in levels: the loop is split inside which a chain is not
+ * too long. Is that the loop of steps? */
+static bool sum_in_levels(struct schedule *r, const char *part, const char *step, int64_t steps, struct words *made)
 {
-	const struct stage *t = lstage(r->p, s);
+	const struct stage *t = lstage(r->p, stage_find(r->p, part));
 	struct long_sum sum = {steps, 1, steps, false};
 	const char *loop = step;
 	int a = t->naxes - 1;
@@ -136,7 +142,7 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, enum rows_
 	if (!keep_lanes(r, part, step, row))
 		return;
 	struct words made = {0};
-	bool split = sum_in_levels(r, s, part, step, (extent + wide * r->lanes - 1) / (wide * r->lanes), &made);
+	bool split = sum_in_levels(r, part, step, (extent + wide * r->lanes - 1) / (wide * r->lanes), &made);
 	if (wide > 1)
 		mark_wide(r, name, part, all);
 	else
@@ -279,6 +285,33 @@ static int64_t rows_of_slice(struct loop_prog *p, stage_id result, int row_axis,
 	return most;
 }
 
+/* The loop of rows that s is computed in: `row`, or where many rows outside of it have the same (the statistics of a whole image), one
+ * further out; NULL: none, s is computed whole. */
+static const char *loop_of_rows(struct schedule *r, stage_id s, stage_id result, int row_axis, const char *row, int64_t slice)
+{
+	const struct stage *t = lstage(r->p, result);
+	double own = (double)buf_elems(r->p, lstage(r->p, s)->out), rows = 1;
+	int within = -1;
+
+	for (int a = 0; a <= row_axis; a++) {
+		rows *= (double)t->axis[a].extent;
+		if (rows == own && own > 1)
+			within = a;
+	}
+	if (own * (double)slice >= rows)
+		return row;
+	return within < 0 ? NULL : axis_loop(r, result, within, "");
+}
+
+/* Is no stage computed row by row of the result? */
+static bool rows_apart(struct schedule *r, stage_id result, int row_axis, const char *row, int64_t slice, const bool *others)
+{
+	for (stage_id s = 1; row && s < r->p->stages.n; s++)
+		if (is_here(r->p, s, others) && s != result && loop_of_rows(r, s, result, row_axis, row, slice) == row)
+			return false;
+	return row;
+}
+
 /* Rows in a block. Several rows hide the latency of each other's sums. A vector of rows is enough: what is computed once per row (the root
  * of a variance) then fills one vector. A block fits its share of the first-level cache, and each thread has one. If no intermediate
  * row is read again, blocks may be larger. */
@@ -327,7 +360,8 @@ bool sched_rows(struct schedule *r, stage_id result, const bool *others)
 		choice[n] = usual = slice;
 		n += !there;
 	}
-	bool many = n > 1 && sched_sample(r, "block", choice, n, usual) > 1;
+	bool apart = rows_apart(r, result, row_axis, row, slice, others);
+	bool many = !apart && n > 1 && sched_sample(r, "block", choice, n, usual) > 1;
 	if (many && sched_try(r, PRIM_SPLIT, row, "block", "tail=peel"))
 		row = loop_part(r, row, 0);
 	else if (many)
@@ -337,12 +371,14 @@ bool sched_rows(struct schedule *r, stage_id result, const bool *others)
 	for (stage_id s = (stage_id)p->stages.n - 1; s > 0 && n < 64; s--)
 		if (is_here(p, s, others) && s != result)
 			order[n++] = s;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		const char *loop = row ? loop_of_rows(r, order[i], result, row_axis, row, slice) : NULL;
 		if (lstage(p, order[i])->comb != COMB_NONE)
-			lanes_of(r, order[i], row, many ? MANY_ROWS : ONE_ROW);
-		else if (row && place_at(r, order[i], row))
+			lanes_of(r, order[i], loop, many && loop == row ? MANY_ROWS : ONE_ROW);
+		else if (loop && place_at(r, order[i], loop))
 			mark_row(r, order[i]);
-	if (keeps_last)
+	}
+	if (keeps_last && !apart)
 		mark_row(r, result);
 	return true;
 }

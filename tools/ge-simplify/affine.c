@@ -12,7 +12,7 @@ struct affine {
 	double *scale, *offset;
 };
 
-/* What a linear operator's weights look like. */
+/* What a linear operator's weights look like. A normalisation whose weights are a scale of each channel counts as one. */
 struct linear {
 	node_id node;
 	val_id weight, bias; /* bias 0: none */
@@ -59,6 +59,8 @@ static bool turned_axis(struct rewrite *rw, struct linear *l)
 	return false;
 }
 
+static bool is_norm(enum opcode op) { return op == OP_InstanceNormalization || op == OP_GroupNormalization; }
+
 /* The linear operator with constant weights that computes v, or what v is a Transpose of, for us alone. */
 static const char *linear_of(struct rewrite *rw, val_id v, struct linear *l)
 {
@@ -67,9 +69,10 @@ static const char *linear_of(struct rewrite *rw, val_id v, struct linear *l)
 		v = rw_in(rw, turn, 0);
 	node_id n = rw_node_of(rw, v);
 	const struct node *x = n ? node(rw_module(rw), n) : NULL;
+	bool norm = n && is_norm(x->op);
 	struct tensor *w;
 
-	if (!n || (x->op != OP_Conv && x->op != OP_ConvTranspose && x->op != OP_Gemm && x->op != OP_MatMul))
+	if (!n || (x->op != OP_Conv && x->op != OP_ConvTranspose && x->op != OP_Gemm && x->op != OP_MatMul && !norm))
 		return NO_MATCH;
 	*l = (struct linear){.node = n, .weight = rw_in(rw, n, 1), .bias = rw_in(rw, n, 2), .turn = turn};
 	w = rw_const(rw, l->weight);
@@ -77,15 +80,17 @@ static const char *linear_of(struct rewrite *rw, val_id v, struct linear *l)
 		return NO_MATCH;
 	if (rw_uses(rw, v) != 1)
 		return "the operator before it has other users";
-	if (!dtype_is_float(w->dtype) || w->rank < 2)
+	if (!dtype_is_float(w->dtype) || w->rank < (norm ? 1 : 2) || (norm && rw_type(rw, rw_in(rw, n, 0))->rank < 2))
 		return "the weights before it are not floats";
 	switch (x->op) {
+	case OP_InstanceNormalization:
+	case OP_GroupNormalization:
 	case OP_Conv: l->channels = w->dims[0]; break;
 	case OP_ConvTranspose: l->channels = w->dims[1] * attr_i(x, "group"); break;
 	case OP_Gemm: l->channels = w->dims[attr_i(x, "transB") ? 0 : 1]; break;
 	default: l->channels = w->dims[w->rank - 1]; break;
 	}
-	l->axis = x->op == OP_Conv || x->op == OP_ConvTranspose ? 1 - w->rank : -1;
+	l->axis = norm ? 1 - rw_type(rw, rw_in(rw, n, 0))->rank : x->op == OP_Conv || x->op == OP_ConvTranspose ? 1 - w->rank : -1;
 	return turn && !turned_axis(rw, l) ? NO_MATCH : NULL;
 }
 
@@ -98,6 +103,8 @@ static int64_t weight_channel(struct rewrite *rw, const struct linear *l, const 
 	for (int k = 2; k < w->rank; k++)
 		inner *= w->dims[k];
 	switch (x->op) {
+	case OP_InstanceNormalization:
+	case OP_GroupNormalization: return i;
 	case OP_Conv: return i / (inner * w->dims[1]);
 	case OP_ConvTranspose:
 		per_group = w->dims[0] / attr_i(x, "group");

@@ -191,10 +191,66 @@ static const char *into_layer_norm(struct rewrite *rw, node_id n)
 	return NULL;
 }
 
+/* v with each element `times` times, one after the other; 0: it is not a constant of n floats. */
+static val_id repeated(struct rewrite *rw, val_id v, int64_t n, int64_t times)
+{
+	struct module *m = rw_module(rw);
+	struct tensor *from = rw_const(rw, v), *to;
+	int64_t count = n * times;
+
+	if (!from || !dtype_is_float(from->dtype) || tensor_count(from) != n)
+		return 0;
+	tensor_data(m, from);
+	to = tensor_new(&m->arena, from->dtype, 1, &count);
+	for (int64_t i = 0; i < count; i++)
+		tensor_set(to, i, tensor_get(from, i / times));
+	return rw_constant_tensor(rw, to);
+}
+
+/* Channels of a value of type `image` in equal groups, if its axis 1 is that of type `flat`: channels, else 0. */
+static int64_t grouped_channels(struct rewrite *rw, const struct type *image, const struct type *flat, int64_t *groups)
+{
+	struct polys *P = rw_module(rw)->dims;
+	int64_t channels;
+
+	if (image->rank < 3 || flat->rank < 3 || !image->dims[0] || image->dims[0] != flat->dims[0] || !image->dims[1] || !flat->dims[1])
+		return 0;
+	if (!poly_is_const(P, image->dims[1], &channels) || !poly_is_const(P, flat->dims[1], groups))
+		return 0;
+	return *groups > 0 && channels % *groups == 0 ? channels : 0;
+}
+
+/* InstanceNormalization between Reshapes that make one channel of each group: PyTorch writes GroupNorm so; Wu and He 2018. */
+static const char *group_norm(struct rewrite *rw, node_id n)
+{
+	struct module *m = rw_module(rw);
+	node_id in = rw_def1(rw, rw_in(rw, n, 0), OP_InstanceNormalization), before = in ? rw_def(rw, rw_in(rw, in, 0), OP_Reshape) : 0;
+	int64_t groups, channels;
+	val_id x, scale, bias, v;
+
+	if (!before)
+		return NO_MATCH;
+	x = rw_in(rw, before, 0);
+	if (!rw_same_type(rw, x, result(rw, n)))
+		return "the Reshape behind it does not undo the one before it";
+	if (!(channels = grouped_channels(rw, rw_type(rw, x), rw_type(rw, rw_in(rw, in, 0)), &groups)))
+		return "its channels are no groups of channels of one image";
+	scale = repeated(rw, rw_in(rw, in, 1), groups, channels / groups);
+	bias = repeated(rw, rw_in(rw, in, 2), groups, channels / groups);
+	if (!scale || !bias)
+		return "its scale and offset are not constant";
+	v = rw_node(rw, n, OP_GroupNormalization, 3, (val_id[]){x, scale, bias});
+	attr_set_int(m, rw_node_of(rw, v), "num_groups", groups);
+	attr_set_float(m, rw_node_of(rw, v), "epsilon", attr_f(node(m, in), "epsilon"));
+	rw_replace(rw, result(rw, n), v);
+	return NULL;
+}
+
 const struct rule rules_norm[] = {
 	{"layer-norm", OP_Div, layer_norm, "(x - mean) / sqrt(variance + eps) becomes LayerNormalization", MEASURE_WORK},
 	{"layer-norm", OP_Mul, layer_norm, "(x - mean) / sqrt(variance + eps) becomes LayerNormalization", MEASURE_WORK},
 	{"layer-norm-into", OP_Mul, into_layer_norm, "a scale or offset after LayerNormalization goes into it", MEASURE_WORK},
 	{"layer-norm-into", OP_Add, into_layer_norm, "a scale or offset after LayerNormalization goes into it", MEASURE_WORK},
+	{"group-norm", OP_Reshape, group_norm, "InstanceNormalization between Reshapes becomes GroupNormalization", MEASURE_WORK},
 	{0},
 };

@@ -245,8 +245,10 @@ void simplify(struct hone *h)
 	setenv("HONE_BLOBS", text(h, "%s/blobs", h->work), 1);
 	chain_word(h, STAGE_import, "--keep-foreign");
 	chain_word(h, STAGE_simplify, "--skip=swish");       /* an operator that few runtimes have */
+	chain_word(h, STAGE_simplify, "--skip=group-norm");  /* the same */
 	chain_word(h, STAGE_simplify, "--skip=global-pool"); /* one node more, for kernels */
 	chain_word(h, STAGE_fewest, "--skip=swish");
+	chain_word(h, STAGE_fewest, "--skip=group-norm");
 	chain_word(h, STAGE_fewest, "--skip=global-pool");
 	struct facts import = chain_stage(h, STAGE_import, "", NULL);
 	chain_stage(h, STAGE_shape, "", NULL);
