@@ -36,7 +36,7 @@ static void add(struct target_list *l, const char *name)
 	struct named_target x = {.name = name};
 
 	if (!target_find(name, &x.t))
-		die(EX_BADUSE, "--target=%s: there are %s", name, target_names());
+		die(EX_BADUSE, "--target=%s: %s", name, target_why_not(name));
 	if (!strcmp(name, "native"))
 		x.name = sym_str(intern(target_row(&x.t)));
 	for (int i = 0; i < l->n; i++)

@@ -93,7 +93,7 @@ static void pass_for_named(const char *name)
 	if (!name || !*name)
 		return;
 	if (!target_find(name, &t))
-		die(EX_BADUSE, "HONE_TARGET=%s: there are %s", name, target_names());
+		die(EX_BADUSE, "HONE_TARGET=%s: %s", name, target_why_not(name));
 	const char *lacks = target_pass_for(&t);
 	if (lacks)
 		die(EX_NOTAVAIL, "HONE_TARGET=%s: this machine lacks %s", name, lacks);
@@ -204,6 +204,21 @@ static bool parse_count(const char *s, const char *unit, int64_t least, int64_t 
 	return *end == ';' || !*end;
 }
 
+/* Two features, or a feature and the lack of another, that no CPU has; NULL: there are none. */
+static const char *contradiction(const struct backend *of, unsigned have)
+{
+	for (int i = 0; of->feature && of->feature[i].name; i++)
+		for (int k = 0; have >> i & 1 && of->feature[k].name; k++) {
+			bool lacks = of->feature[i].needs >> k & 1 && !(have >> k & 1);
+			if (lacks || (of->feature[i].excludes & have) >> k & 1)
+				return sym_str(intern_printf("the row has %s %s %s", of->feature[i].name, lacks ? "without" : "and",
+							     of->feature[k].name));
+		}
+	return NULL;
+}
+
+static const char *row_contradiction; /* in the row that was read last */
+
 static bool parse_row(const char *row, struct target *t)
 {
 	enum {
@@ -250,6 +265,8 @@ static bool parse_row(const char *row, struct target *t)
 			have |= (unsigned)L1 << (s[1] - '1');
 		}
 	}
+	if ((row_contradiction = contradiction(of, features)))
+		return false;
 	set_features(t, of, features);
 	memset(t->rate, 0, sizeof t->rate);
 	if (!*rates)
@@ -274,6 +291,7 @@ static void set_foreign(struct target *t, const char *name)
 
 static bool find_named(const char *name, struct target *out)
 {
+	row_contradiction = NULL;
 	*out = *target_host();
 	if (!strcmp(name, "native"))
 		return true;
@@ -295,6 +313,13 @@ bool target_find(const char *name, struct target *out)
 	if (found)
 		rates_note(out);
 	return found;
+}
+
+const char *target_why_not(const char *name)
+{
+	struct target t;
+
+	return !target_find(name, &t) && row_contradiction ? row_contradiction : sym_str(intern_printf("there are %s", target_names()));
 }
 
 const char *target_names(void)

@@ -34,6 +34,8 @@ const struct target *target_host(void);
  * level, no more and no fewer; or a row as target_row makes them, on another machine too: what it says is taken, fields
  * that are not known are skipped; rates that it does not say are those measured on such a CPU here. false: none of these. */
 bool target_find(const char *name, struct target *out);
+/* Why not, where target_find finds none: a row that contradicts itself, else "there are" and the names. */
+const char *target_why_not(const char *name);
 const char *target_names(void); /* "native, .., or a row as kb prints them", for messages */
 /* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks, or the kind of CPU. */
 const char *target_pass_for(const struct target *t);

@@ -45,6 +45,11 @@ static void rows_of_others(void)
 	ok(target_find(row, &t) && t.l3 == t.l2, "a machine without a third cache: what its second holds is all");
 	snprintf(row, sizeof row, "cpu=x;arch=arm;features=dotprod;l1=32K");
 	ok(!target_find(row, &t), "a row without a second one");
+	snprintf(row, sizeof row, "cpu=x;features=fma,avx512;%s", caches);
+	ok(!target_find(row, &t) && !strcmp(target_why_not(row), "the row has avx512 without avx2"), "a row that contradicts itself: why");
+	snprintf(row, sizeof row, "cpu=x;arch=arm;features=sve256,sve512;%s", caches);
+	ok(!target_find(row, &t) && !strcmp(target_why_not(row), "the row has sve256 and sve512"), "vectors of two lengths: why");
+	ok(!strncmp(target_why_not("vax"), "there are native, ", 18), "else the names that there are");
 }
 
 static bool has_flag(const char *features, const char *flag)

@@ -90,7 +90,8 @@ bad() {
 }
 many=$(for i in $(seq 17); do printf '%s' "--target cpu=x;features=fma,avx2;l1=32K;l2=512K;l3=${i}K "; done)
 bad build --target x86-64,vax && grep -q 'target=vax: there are ' err && bad build --target x86-64,x86-64 && bad build --target x86-64,aarch64 &&
-	bad build --target generic --target aarch64 && bad build --target x86-64, && bad build $many && grep -q 'at most 16' err
+	bad build --target generic --target aarch64 && bad build --target x86-64, &&
+	bad build --target $wide --target 'cpu=x;features=avx512;l1=32K;l2=1024K' && grep -q 'avx512 without fma' err && bad build $many && grep -q 'at most 16' err
 ok $? "a name that is none, twice the same, another kind of CPU, too many: 64, a line"
 bad tune --target x86-64,$wide && bad passes --target x86-64,$wide
 ok $? "tune and passes: one at a time"

@@ -89,7 +89,7 @@ static error_t option(int key, char *arg)
 	case OPT_COPIES: sharing.copies = option_number("--copies", arg, 0, 1000) / 100; return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &sharing.target))
-			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
+			die(EX_BADUSE, "--target=%s: %s", arg, target_why_not(arg));
 		return 0;
 	case OPT_EXACT: wanted.exact = true; return 0;
 	case OPT_OPEN: wanted.open = true; return 0;

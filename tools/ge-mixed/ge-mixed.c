@@ -432,7 +432,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (opt.all && opt.error > 0)
 		die(EX_BADUSE, "--all makes no choice that --error could bound");
 	if (!target_find(opt.target ? opt.target : "native", &opt.t))
-		die(EX_BADUSE, "--target=%s: there are %s", opt.target, target_names());
+		die(EX_BADUSE, "--target=%s: %s", opt.target, target_why_not(opt.target));
 	opt.open = kb_open_if_there(opt.kb);
 	int code = opt.tasks || opt.json ? report(a) : pass_main(t, a);
 	kb_close(opt.open);

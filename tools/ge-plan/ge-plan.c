@@ -151,7 +151,7 @@ static error_t option(int key, char *arg)
 	case OPT_NO_OPEN: no_open = true; return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &target))
-			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
+			die(EX_BADUSE, "--target=%s: %s", arg, target_why_not(arg));
 		return 0;
 	case OPT_LANES: lanes = (int)option_count("--lanes", arg, 1, LANES_MAX); return 0;
 	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, THREADS_MAX); return 0;

@@ -250,7 +250,7 @@ static int run_service(void)
 	struct target t;
 
 	if (target && !target_find(target, &t))
-		die(EX_BADUSE, "--target=%s: there are %s", target, target_names());
+		die(EX_BADUSE, "--target=%s: %s", target, target_why_not(target));
 	const char *lacks = target ? target_pass_for(&t) : NULL;
 	if (lacks)
 		die(EX_NOTAVAIL, "--target=%s: this machine lacks %s", target, lacks);

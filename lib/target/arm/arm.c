@@ -4,8 +4,13 @@
 #include "common/intern.h"
 
 static const struct feature features[] = {
-	{"dotprod", {"DOTPROD"}}, {"fp16", {"FP16"}},     {"i8mm", {"I8MM"}}, {"bf16", {"BF16"}},
-	{"sve256", {"SVE256"}},   {"sve512", {"SVE512"}}, {NULL, {NULL}},
+	{"dotprod", {"DOTPROD"}},
+	{"fp16", {"FP16"}},
+	{"i8mm", {"I8MM"}},
+	{"bf16", {"BF16"}},
+	{"sve256", {"SVE256"}, .excludes = ARM_SVE512},
+	{"sve512", {"SVE512"}, .excludes = ARM_SVE256},
+	{NULL, {NULL}},
 };
 
 enum { V8_2 = ARM_DOTPROD | ARM_FP16, V8_6 = V8_2 | ARM_I8MM | ARM_BF16 };

@@ -6,12 +6,12 @@
 static const struct feature features[] = {
 	{"fma", {"fma"}},
 	{"avx2", {"avx2", "bmi", "bmi2"}}, /* f16c, too, which clang cannot ask for: each CPU with bmi2 has it */
-	{"avx512", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
-	{"vnni", {"avx512vnni"}},
-	{"fp16", {"avx512fp16"}, .gcc = true},
-	{"bf16", {"avx512bf16"}},
-	{"avxvnni", {"avxvnni"}, .gcc = true},
-	{"vbmi", {"avx512vbmi"}},
+	{"avx512", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}, .needs = X86_FMA | X86_AVX2},
+	{"vnni", {"avx512vnni"}, .needs = X86_AVX512},
+	{"fp16", {"avx512fp16"}, .gcc = true, .needs = X86_AVX512},
+	{"bf16", {"avx512bf16"}, .needs = X86_AVX512},
+	{"avxvnni", {"avxvnni"}, .gcc = true, .needs = X86_AVX2},
+	{"vbmi", {"avx512vbmi"}, .needs = X86_AVX512},
 	{NULL, {NULL}},
 };
 
