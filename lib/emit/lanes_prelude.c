@@ -33,7 +33,9 @@ static const char apart_text[] =
 /* Combines v with itself, shuffled by a half, a quarter, and so on: lane 0 then holds the result of all lanes. */
 static void horizontal(FILE *f, int vl, const char *type, const char *vector, const char *name, const char *combine)
 {
-	fprintf(f, "static inline %s v%s(%s x)\n{\n\t%s y;\n", type, name, vector, vector);
+	fprintf(f, "static inline %s v%s(%s x)\n{\n", type, name, vector);
+	if (vl > 1)
+		fprintf(f, "\t%s y;\n", vector);
 	for (int w = vl / 2; w; w /= 2) {
 		fprintf(f, "\ty = __builtin_shufflevector(x, x");
 		for (int i = 0; i < vl; i++)

@@ -18,7 +18,8 @@ static const struct text_section *own_text(const struct target *t, const char *n
 {
 	const struct text_section *s = find_text(backend_of(t)->text, name, n);
 
-	return s ? s : find_text(backend_of(t)->typed, name, n);
+	s = s ? s : find_text(backend_of(t)->typed, name, n);
+	return s || t->vector_bytes != sizeof(float) ? s : find_text(generic_one_lane, name, n);
 }
 
 static const char *next_line(const char *s)

@@ -17,6 +17,9 @@ ok $? "HONE_TARGET: the same"
 run-dev --target x86-64 none.so 2>err
 [ $? = 64 ]
 ok $? "--target without --serve: 64"
+hone build "$top/examples/digits/digits.onnx" --quiet --set batch=1 --target scalar -o one/m 2>err &&
+	run-cmp one/m.so "$top/examples/digits/digits.onnx" --set batch=1 >log && grep -q ' equal$' log
+ok $? "a CPU without vectors: one lane"
 grep -q ' avx2 ' /proc/cpuinfo || skip_all "a lesser target" "no AVX2 here"
 
 # The driver is wrapped, so that it is run itself and looks at what it compiles.
