@@ -63,6 +63,13 @@ static bool is_two_rows(const struct emit *e)
 	return loads && 2 * loads == sums && sums + loads + 1 <= regs;
 }
 
+/* A number that several vectors are multiplied by, on a target that does so by an element of a register. Read again, it would be spread over
+ * a vector, which takes a unit that multiplies. */
+static bool is_element(const struct emit *e, const struct run_load *x)
+{
+	return target_filled(e->p->target).by_element && !is_vector(x) && !strcmp(x->type, "float");
+}
+
 static void put_tabs(struct emit *e, int n)
 {
 	while (n-- > 0)
@@ -77,7 +84,7 @@ static void declare_loads(struct emit *e, const struct run_statement *t, bool st
 			continue;
 		x->name = ++e->nloads;
 		put_tabs(e, t->depth);
-		if (stay && is_vector(x))
+		if ((stay && is_vector(x)) || is_element(e, x))
 			fprintf(e->f, "%s r%d = %s; STAYS(r%d);\n", x->type, x->name, x->text, x->name);
 		else
 			fprintf(e->f, "const %s r%d = %s;\n", x->type, x->name, x->text);

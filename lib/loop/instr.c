@@ -1,6 +1,7 @@
 /* Target instructions: the backends' tables as one, and the match of a nest with a row. */
 #include "loop/instr.h"
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 #include "target/backend.h"
 #include "target/rate.h"
@@ -76,6 +77,18 @@ int instr_halves(const struct target *t)
 		    pays(t, r))
 			return row;
 	return 0;
+}
+
+double instr_rate(const struct target *t, enum dtype e)
+{
+	const struct instr *r;
+	double best = 0;
+
+	for (int row = 1; (r = instr_row(row)); row++)
+		if (instr_find(t, r->name) == row && is_there(t, r) && r->accumulator && r->in[1].dtype &&
+		    !strcmp(r->in[0].dtype, dtype_name(e)) && !strcmp(r->in[1].dtype, dtype_name(e)))
+			best = fmax(best, target_rate(t, r->name));
+	return best;
 }
 
 /* ---- the match ---- */

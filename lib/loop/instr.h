@@ -19,6 +19,9 @@ int instr_nibbles(const struct target *t);
 /* The first row that t has for sums of products in f16, which is measured to be faster than in f32. 0: none. */
 int instr_halves(const struct target *t);
 
+/* The highest rate measured of a row that t has for sums of products of two elements of type e (target/rate.h). 0: none was. */
+double instr_rate(const struct target *t, enum dtype e);
+
 /* How the nest under loop is an instruction. Polynomials in the loops around it. */
 struct instr_use {
 	nest_id block, loop[INSTR_LOOPS];

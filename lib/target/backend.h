@@ -70,7 +70,8 @@ struct backend {
 	bool (*detect)(struct target *t);
 	/* What follows from this machine's measured rates, where detect does not say it. NULL: nothing. */
 	void (*measured)(struct target *t);
-	unsigned f16; /* features with which vectors of f16 become f32 by an instruction; 0: none do */
+	const char *ports; /* the field of rows that says target.ports, which derive takes; NULL: all CPUs of this kind have as many */
+	unsigned f16;      /* features with which vectors of f16 become f32 by an instruction; 0: none do */
 	/* What follows from the features: vectors, registers, multiply-adds a cycle. */
 	void (*derive)(struct target *t);
 	struct backend_process process; /* where detect says yes */

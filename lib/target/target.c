@@ -74,6 +74,9 @@ static void set_features(struct target *t, const struct backend *of, unsigned fe
 {
 	t->of = of;
 	t->features = features;
+	t->ports = of->ports ? t->ports : 0;
+	t->masks = t->by_element = false;
+	t->lookup_operations = 0;
 	if (of->derive) {
 		of->derive(t);
 		return;
@@ -239,7 +242,7 @@ static bool parse_row(const char *row, struct target *t)
 
 	if (!of)
 		return false;
-	t->fma512 = 0;
+	t->ports = 0;
 	for (const char *s = row; *s; s += strcspn(s, ";"), s += *s == ';') {
 		const char *v = s + strcspn(s, "=;");
 		size_t key = (size_t)(v - s);
@@ -252,10 +255,10 @@ static bool parse_row(const char *row, struct target *t)
 		} else if (key == 8 && !strncmp(s, "features", 8)) {
 			features = parse_features(of, v, strcspn(v, ";"));
 			have |= FEATURES;
-		} else if (key == 6 && !strncmp(s, "fma512", 6)) {
+		} else if (of->ports && key == strlen(of->ports) && !strncmp(s, of->ports, key)) {
 			if (!parse_count(v, "", 1, PORTS_USUAL, &n))
 				return false;
-			t->fma512 = n < PORTS_USUAL ? (int)n : 0;
+			t->ports = n < PORTS_USUAL ? (int)n : 0;
 		} else if (key == 5 && !strncmp(s, "rates", 5)) {
 			rates = v;
 		} else if (key == 5 && !strncmp(s, "cores", 5) && parse_count(v, "", 1, CORES_MAX, &n)) {
@@ -285,7 +288,7 @@ static void set_foreign(struct target *t, const char *name)
 	t->l1 = usual.l1;
 	t->l2 = usual.l2;
 	t->l3 = usual.l3;
-	t->fma512 = 0;
+	t->ports = 0;
 	memset(t->rate, 0, sizeof t->rate);
 }
 
@@ -351,8 +354,8 @@ const char *target_row(const struct target *t)
 	static char row[352];
 	size_t n = (size_t)snprintf(row, sizeof row, "%s", target_cpu(t));
 
-	if (t->vector_bytes == 64 && t->fma512)
-		n += (size_t)snprintf(row + n, sizeof row - n, ";fma512=%d", t->fma512);
+	if (t->ports)
+		n += (size_t)snprintf(row + n, sizeof row - n, ";%s=%d", backend_of(t)->ports, t->ports);
 	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;compiler=%s %s", (long long)t->l1 >> 10, (long long)t->l2 >> 10,
 		 (long long)t->l3 >> 10, target_compiler(t), target_compiler_version(t));
 	return row;

@@ -10,10 +10,10 @@ struct target {
 	const struct backend *of;   /* what kind of CPU (target/backend.h); NULL: as this machine */
 	char cpu[64];               /* model name as the kernel says it */
 	unsigned features;          /* of its kind's */
-	int vector_bytes;           /* 64, 32 or 16 */
+	int vector_bytes;           /* 64, 32 or 16; 4: one lane */
 	int vector_regs;            /* 32 or 16 */
 	int fma_ports, fma_latency; /* what the analytic model assumes: multiply-adds of vector_bytes a cycle, cycles of one */
-	int fma512;                 /* ports of 64 bytes, where they are fewer than of 32; 0: as many */
+	int ports;                  /* ports for whole vectors, where CPUs of its kind have more or fewer (backend.ports); 0: as most */
 	int64_t l1, l2, l3;         /* bytes of data cache one core sees */
 	int cores;
 	/* Rates that the cost of a schedule is counted with; 0 until target_filled says them. */
@@ -23,7 +23,8 @@ struct target {
 	double memory_a_cycle;  /* and from memory */
 	double rate[RATES_MAX]; /* operations or bytes a second as they were measured (target/rate.h); 0: not known. No part of the row */
 	bool masks;             /* it has masked stores that cost what whole ones do */
-	int lookup_operations;  /* of a vector of codes in a table of bytes */
+	bool by_element;        /* it multiplies vectors by an element of a register: nothing spreads a number over a vector first */
+	int lookup_operations;  /* of a vector of codes in a table of bytes; 0: one lane after the other */
 	double call_cycles;     /* of a function (exp, erf) once a tile of sums, beside which nothing else runs */
 };
 /* t, NULL for nothing known, and what it does not say as most machines have it. */
@@ -40,7 +41,7 @@ const char *target_names(void); /* "native, .., or a row as kb prints them", for
 /* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks, or the kind of CPU. */
 const char *target_pass_for(const struct target *t);
 /* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;fma512=1;l1=32K;l2=1024K;l3=32768K;compiler=gcc 12.2.0";
- * fma512 where it is known to be less than 2; arch=NAME after cpu for kinds of CPU but the first there was. Valid for the life of the process. */
+ * the ports (there fma512) where they are known to be fewer; arch=NAME after cpu for kinds of CPU but the first there was. Valid for the life of the process. */
 const char *target_row(const struct target *t);
 /* Its start, which says the CPU: "cpu=AMD EPYC;features=fma,avx2,avx512". Valid for the life of the process. */
 const char *target_cpu(const struct target *t);

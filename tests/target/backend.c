@@ -90,6 +90,10 @@ static void rates_of_rows(void)
 	ok(target_find(row, &t) && !instr_dot(&t, DT_BF16, DT_BF16, false), "nor where it was, and is slower");
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2,avx512,bf16;%s;rates=fma512:118,vdpbf16ps:236", caches);
 	ok(target_find(row, &t) && instr_dot(&t, DT_BF16, DT_BF16, false) == instr_find(&t, "vdpbf16ps"), "else it is taken");
+	snprintf(row, sizeof row, "cpu=x;arch=arm;features=bf16;%s;rates=fma128:20,bfdot:40", caches);
+	ok(target_find(row, &t) && instr_rate(&t, DT_BF16) == 40e9 && !instr_rate(&t, DT_F16) &&
+		   instr_dot(&t, DT_BF16, DT_BF16, false) == instr_find(&t, "bfdot"),
+	   "rates of another kind of CPU, by the type that they are of");
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2;%s;rates=fma256:much", caches);
 	ok(!target_find(row, &t), "a rate that is no number");
 }
@@ -101,9 +105,9 @@ static void ports_of_rates(void)
 
 	for (int wide = 118; wide <= 236; wide += 118) {
 		snprintf(row, sizeof row, "cpu=x;features=fma,avx2,avx512;%s;rates=fma256:118,fma512:%d", caches, wide);
-		ok(target_find(row, &t) && !t.fma512 && t.fma_ports == 2, "a row says itself how many ports there are");
+		ok(target_find(row, &t) && !t.ports && t.fma_ports == 2, "a row says itself how many ports there are");
 		t.of->measured(&t);
-		ok(t.fma512 == (wide == 118) && t.fma_ports == (wide == 118 ? 1 : 2), "of this machine its rates do");
+		ok(t.ports == (wide == 118) && t.fma_ports == (wide == 118 ? 1 : 2), "of this machine its rates do");
 	}
 }
 

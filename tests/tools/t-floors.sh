@@ -36,6 +36,7 @@ report "the list has operators" "$([ ${#ops} -gt 1000 ] || echo "none in lib/gra
 report "no operator is named above its library" "$(grep -nwE "OP_(${ops%|})" -r $(ls -d lib/*/ | grep -vE '/(graph|op|lower|onnx)/') --include=*.[ch] 2>/dev/null)"
 report "what a CPU is stands in lib/target alone" "$(grep -rnE --include='*.[ch]' --include='*.in' '"target/[a-z0-9_]+/|__SSE|__AVX|__aarch64__|__builtin_ia32|_mm_|%%?[xyz]mm' lib tools bench 2>/dev/null |
 	grep -v '^lib/target/')"
+report "instructions are named in lib/target alone" "$(grep -rnE --include='*.[ch]' '"[^"]*(vpdp|vdpbf|vfmadd|pmadd|[su]dot|mmla|fmla|smlal)' lib tools | grep -v '^lib/target/')"
 report "no text is cut short where memory ends: common/textfile.h" "$(grep -rn 'open_memstream(' lib tools bench --include='*.[ch]' | grep -v '^lib/common/msg.c:')"
 report "no test includes a tool or bench/" "$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]*(tools|bench)/' -r tests --include='*.[ch]')"
 

@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "common/option.h"
 #include "graph/stream.h"
+#include "loop/instr.h"
 #include "mixed.h"
 #include "op/op.h"
 #include "target/rate.h"
@@ -107,17 +108,14 @@ static bool is_quantised_model(struct module *m)
 /* The type whose products are measured to be faster than those of f32; DT_NONE: none is. */
 static enum dtype faster_half(const struct target *t)
 {
-	static const struct {
-		enum dtype dtype;
-		const char *rate;
-	} half[] = {{DT_BF16, "vdpbf16ps"}, {DT_F16, "vfmaddph"}};
+	static const enum dtype half[] = {DT_BF16, DT_F16};
 	double best = target_fma_rate(t);
 	enum dtype found = DT_NONE;
 
 	for (size_t i = 0; i < sizeof half / sizeof *half && best > 0; i++)
-		if (target_rate(t, half[i].rate) > best) {
-			best = target_rate(t, half[i].rate);
-			found = half[i].dtype;
+		if (instr_rate(t, half[i]) > best) {
+			best = instr_rate(t, half[i]);
+			found = half[i];
 		}
 	return found;
 }

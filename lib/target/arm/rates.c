@@ -2,10 +2,11 @@
 #include "target/rate.h"
 #include "target/arm/arm.h"
 
+enum { SUMS = 16, UNROLL = 4 };
+
 #ifdef __aarch64__
 /* Sums in 16 registers cover a latency of 4 on 4 ports; v0 and v1 are the operands. The assembler is told of what the file's flags lack. */
-#define ALL(OP) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(16) OP(17) OP(18) OP(19) OP(20) OP(21) OP(22) OP(23) OP(24) OP(25)
-enum { SUMS = 16, UNROLL = 4 };
+#define ALL(OP)  OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(16) OP(17) OP(18) OP(19) OP(20) OP(21) OP(22) OP(23) OP(24) OP(25)
 #define CLOBBERS "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25"
 
 #define STEPS(name, extension, zero, OP) \
@@ -24,37 +25,26 @@ enum { SUMS = 16, UNROLL = 4 };
 #define FMLA_HALF(i)          NEON("fmla", i, "8h", "8h")
 #define SDOT(i)               NEON("sdot", i, "4s", "16b")
 #define USDOT(i)              NEON("usdot", i, "4s", "16b")
+#define BFDOT(i)              NEON("bfdot", i, "4s", "8h")
 #define SMLAL(i)              NEON("smlal", i, "4s", "4h")
 /* The vector's length is the machine's. */
 #define SVE_FMLA(i)  "fmla z" #i ".s, p0/m, z0.s, z1.s\n\t"
 #define SVE_SDOT(i)  "sdot z" #i ".s, z0.b, z1.b\n\t"
 #define SVE_USDOT(i) "usdot z" #i ".s, z0.b, z1.b\n\t"
+#define SVE_BFDOT(i) "bfdot z" #i ".s, z0.h, z1.h\n\t"
 
 STEPS(fmla, "", NEON_ZERO, FMLA)
 STEPS(fmla_half, "+fp16", NEON_ZERO, FMLA_HALF)
 STEPS(sdot, "+dotprod", NEON_ZERO, SDOT)
 STEPS(usdot, "+i8mm", NEON_ZERO, USDOT)
+STEPS(bfdot, "+bf16", NEON_ZERO, BFDOT)
 STEPS(smlal, "", NEON_ZERO, SMLAL)
 STEPS(sve_fmla, "+sve", SVE_ZERO, SVE_FMLA)
 STEPS(sve_sdot, "+sve", SVE_ZERO, SVE_SDOT)
 STEPS(sve_usdot, "+sve+i8mm", SVE_ZERO, SVE_USDOT)
+STEPS(sve_bfdot, "+sve+bf16", SVE_ZERO, SVE_BFDOT)
 
-/* Products that one instruction adds, twice: bytes of the vector a byte of what is multiplied. */
-#define OPS(bytes, of) (2.0 * SUMS * UNROLL * (bytes) / (of))
-const struct rate arm_rates[] = {
-	{"fma128", 0, OPS(16, 4), fmla},
-	{"fma256", ARM_SVE256, OPS(32, 4), sve_fmla},
-	{"fma512", ARM_SVE512, OPS(64, 4), sve_fmla},
-	{"fmla_half", ARM_FP16, OPS(16, 2), fmla_half},
-	{"sdot", ARM_DOTPROD, OPS(16, 1), sdot},
-	{"usdot", ARM_I8MM, OPS(16, 1), usdot},
-	{"smlal_pairs", 0, OPS(8, 2), smlal},
-	{"sdot256", ARM_SVE256, OPS(32, 1), sve_sdot},
-	{"sdot512", ARM_SVE512, OPS(64, 1), sve_sdot},
-	{"usdot256", ARM_SVE256 | ARM_I8MM, OPS(32, 1), sve_usdot},
-	{"usdot512", ARM_SVE512 | ARM_I8MM, OPS(64, 1), sve_usdot},
-	{NULL},
-};
+#define LOOP(name) name
 
 void arm_read(const void *p, size_t n)
 {
@@ -65,7 +55,27 @@ void arm_read(const void *p, size_t n)
 			 : "r"(end)
 			 : "cc", "memory", "v0", "v1", "v2", "v3");
 }
-#else
-const struct rate arm_rates[] = {{NULL}};
+#else /* another machine, which only reads what rows say */
+#define LOOP(name) NULL
 void arm_read(const void *p, size_t n) {}
 #endif
+
+/* Products that one instruction adds, twice: bytes of the vector a byte of what is multiplied. */
+#define OPS(bytes, of) (2.0 * SUMS * UNROLL * (bytes) / (of))
+const struct rate arm_rates[] = {
+	{"fma128", 0, OPS(16, 4), LOOP(fmla)},
+	{"fma256", ARM_SVE256, OPS(32, 4), LOOP(sve_fmla)},
+	{"fma512", ARM_SVE512, OPS(64, 4), LOOP(sve_fmla)},
+	{"fmla_half", ARM_FP16, OPS(16, 2), LOOP(fmla_half)},
+	{"sdot", ARM_DOTPROD, OPS(16, 1), LOOP(sdot)},
+	{"usdot", ARM_I8MM, OPS(16, 1), LOOP(usdot)},
+	{"smlal_pairs", 0, OPS(8, 2), LOOP(smlal)},
+	{"sdot256", ARM_SVE256, OPS(32, 1), LOOP(sve_sdot)},
+	{"sdot512", ARM_SVE512, OPS(64, 1), LOOP(sve_sdot)},
+	{"usdot256", ARM_SVE256 | ARM_I8MM, OPS(32, 1), LOOP(sve_usdot)},
+	{"usdot512", ARM_SVE512 | ARM_I8MM, OPS(64, 1), LOOP(sve_usdot)},
+	{"bfdot", ARM_BF16, OPS(16, 2), LOOP(bfdot)},
+	{"bfdot256", ARM_SVE256 | ARM_BF16, OPS(32, 2), LOOP(sve_bfdot)},
+	{"bfdot512", ARM_SVE512 | ARM_BF16, OPS(64, 2), LOOP(sve_bfdot)},
+	{NULL},
+};

@@ -54,7 +54,7 @@ static int read_fma512(unsigned features)
 bool x86_detect(struct target *t)
 {
 	t->features = read_features();
-	t->fma512 = read_fma512(t->features);
+	t->ports = read_fma512(t->features);
 	return true;
 }
 #else

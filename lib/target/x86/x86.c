@@ -34,7 +34,8 @@ static void derive(struct target *t)
 {
 	t->vector_bytes = t->features & X86_AVX512 ? 64 : t->features & X86_AVX2 ? 32 : 16;
 	t->vector_regs = t->features & X86_AVX512 ? 32 : 16;
-	t->fma_ports = t->vector_bytes == 64 && t->fma512 ? t->fma512 : 2;
+	t->ports = t->vector_bytes == 64 ? t->ports : 0; /* of narrower vectors there are two */
+	t->fma_ports = t->ports ? t->ports : 2;
 	t->fma_latency = 4;
 	t->masks = t->vector_bytes == 64;
 	t->lookup_operations = t->vector_bytes == 64 ? 6 : 0; /* bytes or pairs of them are permuted, or not */
@@ -42,7 +43,7 @@ static void derive(struct target *t)
 
 void x86_measured(struct target *t)
 {
-	t->fma512 = t->fma512 ? t->fma512 : has_one_port(t);
+	t->ports = t->ports ? t->ports : has_one_port(t);
 	derive(t);
 }
 
@@ -68,6 +69,7 @@ const struct backend backend_x86 = {
 	.level = levels,
 	.detect = x86_detect,
 	.measured = x86_measured,
+	.ports = "fma512",
 	.f16 = X86_AVX2,
 	.derive = derive,
 	.process =
