@@ -95,6 +95,13 @@ has emx_onnx_cgen && try conformance_peer.py test_abs "$python" -B bench/conform
 	pass_over conformance_peer.py 'no python with emx-onnx-cgen (HONE_PYTHON)'
 has json && try gears.py 'of the largest alone' "$python" -B bench/gears.py build examples/digits/digits.onnx "$out/gears" batch=1 batch=2 ||
 	pass_over gears.py 'no python'
+LLVM_MCA=no-such bench/mca.py >"$out/said" 2>&1
+[ $? = 1 ] && grep -q 'no-such' "$out/said"
+ok $? "mca.py: an llvm-mca that is not there is said"
+command -v "${HONE_CROSS-aarch64-linux-gnu-}gcc" >/dev/null && command -v llvm-mca-19 >/dev/null &&
+	hone build -q examples/digits/digits.onnx --set batch=1 --target aarch64 -o "$out/arm" &&
+	try mca.py "of the units' rate" bench/mca.py --cpu neoverse-n1 "$out/arm.so" ||
+	pass_over mca.py 'no cross compiler for AArch64, or no llvm-mca'
 pass_over lanes.sh 'it wants two free CPUs, for minutes'
 pass_over open_models.py 'it fetches wheels and exports networks, for minutes'
 pass_over accuracy.py 'it downloads data and trains networks, for minutes'
