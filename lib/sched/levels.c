@@ -12,18 +12,26 @@ static const struct kind {
 
 bool sched_is_long(double terms, bool products) { return terms > kinds[products].most; }
 
-/* Does a size that only a run gives decide how much s sums up? */
-static bool length_varies(struct loop_prog *p, stage_id s)
+bool sched_axis_varies(struct loop_prog *p, stage_id s, int a)
 {
 	const struct stage *t = lstage(p, s);
 	ex_id read[READS_MAX];
 
 	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++)
 		for (int d = 0; d < lex(p, read[i])->n; d++)
-			for (int a = t->nspatial; a < t->naxes && lbuf(p, lex(p, read[i])->buf)->varies >> d & 1; a++)
-				if (poly_uses(p->P, lex(p, read[i])->index[d], t->axis[a].var))
-					return true;
+			if (lbuf(p, lex(p, read[i])->buf)->varies >> d & 1 && poly_uses(p->P, lex(p, read[i])->index[d], t->axis[a].var))
+				return true;
 	return false;
+}
+
+/* Does a size that only a run gives decide how much s sums up? */
+static bool length_varies(struct loop_prog *p, stage_id s)
+{
+	bool varies = false;
+
+	for (int a = lstage(p, s)->nspatial; a < lstage(p, s)->naxes; a++)
+		varies |= sched_axis_varies(p, s, a);
+	return varies;
 }
 
 /* Iterations of a block: about as many as make a chain. Those of products divide all iterations, where such a number is near: nothing is then

@@ -70,14 +70,16 @@ static void mark_level(struct schedule *r, const char *loop, bool wide)
  * too long. Is that the loop of steps? */
 static bool sum_in_levels(struct schedule *r, const char *part, const char *step, int64_t steps, struct words *made)
 {
-	const struct stage *t = lstage(r->p, stage_find(r->p, part));
+	stage_id s = stage_find(r->p, part);
+	const struct stage *t = lstage(r->p, s);
 	struct long_sum sum = {steps, 1, steps, false};
 	const char *loop = step;
 	int a = t->naxes - 1;
 
 	for (int k = t->nspatial; k < a; k++)
 		sum.all *= t->axis[k].extent;
-	for (; a > t->nspatial && !sched_is_long((double)(sum.terms * sum.steps), false); sum.steps = t->axis[a].extent) {
+	for (; a > t->nspatial && !sched_is_long((double)(sum.terms * sum.steps), false) && !sched_axis_varies(r->p, s, a);
+	     sum.steps = t->axis[a].extent) {
 		sum.terms *= sum.steps;
 		loop = sched_name(r, "%s.%s", part, sym_str(t->axis[--a].name));
 	}

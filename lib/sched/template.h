@@ -68,6 +68,8 @@ struct long_sum {
 };
 /* True if it is so long that chains of one kind (levels.c) do not make it whole. */
 bool sched_is_long(double terms, bool products);
+/* Does a size that only a run gives decide the extent of axis a of stage s? */
+bool sched_axis_varies(struct loop_prog *p, stage_id s, int a);
 /* Levels of the sum that stage makes, if it is a long one in f32; 0. factor: how many iterations, then sums, each adds up, the innermost
  * first. */
 enum { LEVELS_MAX = 5 };

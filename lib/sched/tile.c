@@ -222,14 +222,16 @@ static bool choose_sums(struct schedule *r, struct tile *q)
 	return sched_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= fitted.function_steps) == 1;
 }
 
-/* Splits a long sum where the loops inside are a chain yet. */
+/* Splits a long sum where the loops inside are a chain yet; a loop whose extent only a run gives is none, however short it usually is. */
 static void sum_in_levels(struct schedule *r, struct tile *q, const int *red, int nred)
 {
 	const struct stage *s = lstage(r->p, q->anchor);
 	struct long_sum sum = {.terms = 1, .all = (int64_t)reduce_steps(r->p, q), .products = has_reuse(r->p, q->anchor)};
 	int i = nred - 1;
 
-	for (; i > 0 && !sched_is_long((double)(sum.terms * s->axis[red[i]].extent), sum.products); i--)
+	for (; i > 0 && !sched_is_long((double)(sum.terms * s->axis[red[i]].extent), sum.products) &&
+	       !sched_axis_varies(r->p, q->anchor, red[i]);
+	     i--)
 		sum.terms *= s->axis[red[i]].extent;
 	bool part = q->chunk && red[i] == s->nspatial;
 	sum.steps = part ? q->chunk : s->axis[red[i]].extent;
