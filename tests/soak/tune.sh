@@ -1,4 +1,4 @@
-# A tuning that is killed at random moments and started again ends with the records of one that was not, and times nothing
+# A tuning that is killed after random numbers of records and started again ends with the records of one that was not, and times nothing
 # twice. KILLS: how often (20).
 . "$top/tests/lib.sh"
 kills=${KILLS:-20}
@@ -7,18 +7,21 @@ model=$top/examples/digits/digits.onnx
 records() { kb dump --kb "$1" 2>/dev/null | grep -c '^kind kernel'; }
 trials=${TRIALS:-32}
 
-start=$(date +%s%N)
 tune-op --runner fake --trials "$trials" --kb whole m.g -o whole.g >/dev/null 2>&1
-whole=$(($(date +%s%N) - start))
 kb dump --kb whole >whole.txt
+whole=$(records whole)
 
 k=0 cut=0
 while [ $k -lt "$kills" ]; do
 	k=$((k + 1))
-	# later and later, up to the whole time
-	after=$(od -An -N4 -tu4 /dev/urandom | awk -v t=$whole -v k=$k -v n="$kills" '{ printf "%.3f", 0.02 + $1 / 2^32 * t / 1e9 * k / n }')
-	before=$(records cut)
-	(timeout -s KILL "$after" tune-op --quiet --runner fake --trials "$trials" --kb cut m.g -o cut.g) 2>/dev/null
+	# When some more are there, up to all but a few, and a moment later.
+	before=$(records cut) random=$(od -An -N4 -tu4 /dev/urandom)
+	target=$((before + random % (2 * (whole - before) / (kills - k + 2) + 1)))
+	tune-op --quiet --runner fake --trials "$trials" --kb cut m.g -o cut.g 2>/dev/null &
+	while [ "$(records cut)" -le "$target" ] && grep -q '^State:.[^Z]' /proc/$!/status 2>/dev/null; do sleep 0.02; done
+	sleep 0.0$((random % 10))
+	kill -KILL $! 2>/dev/null
+	wait $! 2>/dev/null
 	[ $? = 137 ] && cut=$((cut + 1))
 	kb fsck --quiet --kb cut >/dev/null 2>&1 || [ ! -e cut ] || ok 1 "fsck after kill $k"
 	[ "$(records cut)" -ge "$before" ] || ok 1 "kill $k lost records"

@@ -93,9 +93,15 @@ for s in random grid genetic descent bayes; do
 	HONE_KB=$PWD/kb-$s tune-op $fake --strategy $s --trials 8 --scheduler round m.g -o $s.g && [ "$(kb dump --kb kb-$s | grep -c '^kind search')" = 6 ]
 	ok $? "--strategy $s"
 done
-HONE_KB=$PWD/kb5 tune-op --runner fake --seconds 12 m.g -o sec.g >table 2>err && [ "$(kb dump --kb kb5 | grep -c '^against default')" -ge 1 ]
+# As much time as it takes here and now.
+for seconds in 12 48 192; do
+	rm -f kb5*
+	HONE_KB=$PWD/kb5 tune-op --runner fake --seconds $seconds m.g -o sec.g >table 2>err || break
+	[ "$(kb dump --kb kb5 | grep -c '^against default')" = 0 ] || break
+done
+[ -s sec.g ] && [ "$(kb dump --kb kb5 | grep -c '^against default')" -ge 1 ]
 ok $? "--seconds: what was best is confirmed"
-awk '$2 == "s:" { used = $1 } END { exit !(used >= 10.8) }' table
+awk -v seconds=$seconds '$2 == "s:" { used = $1 } END { exit !(used >= 0.9 * seconds) }' table
 ok $? "and what that leaves of the time goes to the searches"
 
 # Killed, and interrupted.
@@ -165,8 +171,9 @@ ok $? "a runner that cannot be had: 69, named"
 tune-op --runner "printf '\\011\\000\\000\\000\\223\\000\\245hello\\177'; sleep 1" m.g -o never.g 2>err
 [ $? = 69 ] && grep -q 'hello.*version 127' err
 ok $? "a runner of another version: 69, named"
-HONE_KB=$PWD/kb8 tune-op --only "$digest" --trials 24 --runner 'run-dev --serve' --runner 'timeout -s KILL 0.7 run-dev --serve' m.g -o real.g 2>err >/dev/null
-[ $? = 0 ] && grep -q 'timeout.*the others go on' err && [ "$(kb dump --kb kb8 | grep -c '^kind search')" = 1 ]
+HONE_KB=$PWD/kb8 tune-op --only "$digest" --trials 24 --runner 'run-dev --serve' --runner 'echo $$ >second.pid; exec run-dev --serve' m.g -o real.g 2>err >/dev/null &
+recorded kb8 && kill -KILL "$(cat second.pid)" && wait $!
+[ $? = 0 ] && grep -q 'second.pid.*the others go on' err && [ "$(kb dump --kb kb8 | grep -c '^kind search')" = 1 ]
 ok $? "a runner that is killed: the other finishes"
 HONE_KB=$PWD/kb9 tune-op --seconds 200 --runner 'echo $$ >runner.pid; exec run-dev --serve' m.g -o never.g 2>err &
 recorded kb9 && kill -KILL "$(cat runner.pid)" && wait $!
