@@ -291,7 +291,7 @@ static int softmax_needs(struct module *m, const struct node *n)
 	int64_t axis = attr_i(n, "axis"), c;
 	if (axis == -1)
 		return OPSET_OLDEST;
-	if (t->rank < 0)
+	if (t->rank < 0 || axis < -t->rank || axis >= t->rank)
 		return 13;
 	for (int64_t i = (axis < 0 ? axis + t->rank : axis) + 1; i < t->rank; i++)
 		if (!t->dims[i] || !poly_is_const(m->dims, t->dims[i], &c) || c != 1)

@@ -34,7 +34,7 @@ static dim scaled(struct infer *I, dim in, double scale)
 		return rule_const(I, (int64_t)floor((double)c * scale));
 	if (scale >= 1 && scale == floor(scale))
 		return poly_mulc(rule_polys(I), in, (int64_t)scale);
-	if (scale > 0 && 1 / scale == floor(1 / scale))
+	if (scale > 0 && 1 / scale < RESIZE_EXTENT_MAX && 1 / scale == floor(1 / scale))
 		return poly_floordiv(rule_polys(I), in, (int64_t)(1 / scale));
 	return POLY_UNKNOWN;
 }

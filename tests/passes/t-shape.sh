@@ -266,6 +266,9 @@ for scale in 1e30 nan 0 -1; do
 	ok $? "Resize by $scale" || cat err
 done
 
+printf 'hone-text 1\nmodule ir=8 opset=28\nsymbol n 0 inf\nconst s = f32[3] [1, 1, 3.2311743e-27]\ngraph main {\n  input x: f32[1,1,n]\n  y = Resize(x, -, @s)\n  output y = y\n}\n' | ge-load | ge-shape -o none.g
+ok $? "Resize of an open size by one part in a number beyond 64 bits"
+
 # A branch that cannot run at these sizes, because an operator takes no operand of such a rank: silero-vad has one for each rate.
 cat >rank.txt <<'END'
 hone-text 1
