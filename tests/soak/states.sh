@@ -11,7 +11,7 @@ for model in *.txt; do
 	ge-load "$model" -o $n.g && hone build -q ${gears:+--gears=batch=$gears} -o ${n}plain $n.g 2>err && hone build ${gears:+--gears=batch=$gears} $aliases -o $n $n.g >out 2>err
 	ok $? "$model builds" || cat err
 	for size in $sizes; do
-		./open ${n}plain.so $n.so 0 "$size" 2>err
+		BEFORE=${sizes##* } ./open ${n}plain.so $n.so 0 "$size" 2>err
 		ok $? "$model: steps, batch $size; gears $gears; $(sed -n 's/.*inputs\{0,1\} kept: //p' out)" || cat err
 	done
 	rm -rf $n.* ${n}plain.*

@@ -1,5 +1,6 @@
 /* open PLAIN.so KEPT.so FIRST SIZE [FILE...]: steps of a library whose caller carries its states, and of one that keeps them, saved, loaded and reset
- * between: the same numbers. FIRST, SIZE: open sizes of states at first, and of other inputs. Files of states that are refused. */
+ * between: the same numbers. FIRST, SIZE: open sizes of states at first, and of other inputs; BEFORE in the environment: those that another
+ * caller had before. Files of states that are refused. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -133,6 +134,19 @@ static void compare(const char *what, int step)
 	}
 }
 
+/* A caller before, with another open size: what it gives is no number. Nothing of it is left after a reset, in no padding either. */
+static void other_caller(int size)
+{
+	for (int step = 0; step < 60; step++) {
+		draw(1, step, size);
+		for (int i = 0; i < model[1]->num_inputs; i++)
+			for (size_t k = 0; in[i].type == 1 && k < bytes(&in[i], 4) / 4; k++)
+				x[i][k] = __builtin_nanf("");
+		(void)run(1); /* a run may be refused */
+	}
+	need(!model[1]->reset(handle[1]), "reset");
+}
+
 /* first: sizes of the states at first, where they are open. */
 int main(int argc, char **argv)
 {
@@ -142,6 +156,7 @@ int main(int argc, char **argv)
 	need(handle[0] && handle[1], "open");
 	for (int s = 0; s < model[1]->num_states; s++)
 		state_of[model[1]->states[s].input] = model[1]->states[s].output + 1;
+	other_caller(getenv("BEFORE") ? atoi(getenv("BEFORE")) : size);
 	for (int begin = 0; begin < 2; begin++) { /* the second time behind a reset */
 		for (int i = 0; i < model[0]->num_inputs; i++)
 			if (state_of[i]) {
