@@ -69,6 +69,8 @@ is "$(kb ls | awk 'NR > 1 { $1 = $3 = ""; print }' | tr -s ' ' | tr '\n' ';')" "
 tune-grad plan -q g.tsv -k 1 --network lab --model toy >/dev/null
 is "$(tune-grad compare g.tsv --network lab --model toy | awk '/^remembered/ { print $4 }')" 1 "the newest plan of a model"
 is "$(rc tune-grad compare one.tsv --network lab --model toy) $(cat err)" "65 tune-grad: gradients of toy on lab:1: tensor 3: there are 1; is the plan of another grads file?" "a remembered plan for other tensors"
+awk -F'\t' -v OFS='\t' '!/^#/ { $2 += 4 } 1' g.tsv >bigger.tsv
+is "$(rc tune-grad compare bigger.tsv --network lab --model toy) $(cat err)" "65 tune-grad: gradients of toy on lab: the plan is of gradients of other names or sizes" "a remembered plan for tensors of other sizes"
 # Records that somebody else made: with numbers that no later one is above, and curves that are none.
 forged() { # NUMBER CURVE
 	printf 'record\nkind curve\nnetwork lab\nnumber %s\ntask all-reduce on lab\ncurve %s\n\n' "$1" "$2" | kb put 2>>err

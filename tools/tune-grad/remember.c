@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/digest.h"
 #include "common/msg.h"
 #include "common/textfile.h"
 #include "kb/kb.h"
@@ -100,6 +101,32 @@ static const char *take(const struct remembered *r, const char *where, const cha
 	return NULL;
 }
 
+/* Tells gradients from others: names and bytes, in order. */
+static const char *grads_id(const struct grads *g, struct arena *a)
+{
+	struct digest_state *d = digest_new();
+	char hex[33];
+
+	for (size_t i = 0; i < g->at.n; i++) {
+		const char *text = arena_printf(a, "%s\t%.15g\n", g->at.a[i].name, g->at.a[i].bytes);
+		digest_add(d, text, strlen(text));
+	}
+	digest_hex(digest_end(d), hex);
+	return arena_str(a, hex);
+}
+
+/* NULL, or why the plan of record r, which `to` has now, is none of these gradients; it is given back then. Older records do not say. */
+static const char *other_gradients(const struct remembered *to, const struct kb_record *r, const char *where, struct arena *a)
+{
+	const char *of = to->plan ? kb_get_field(r, "gradients") : NULL;
+
+	if (!of || !strcmp(of, grads_id(to->g, a)))
+		return NULL;
+	plan_free(to->plan);
+	*to->plan = (struct plan){0};
+	return arena_printf(a, "%s: the plan is of gradients of other names or sizes", where);
+}
+
 /* The newest record of the task that can be read; others, for anybody's may be merged into a knowledge base, are passed over with a note.
  * false: there is none. One or more, and none that can be read: die(65). */
 static bool recall(const char *kind, const char *task, const char *where, const struct remembered *to, struct arena *a)
@@ -113,6 +140,7 @@ static bool recall(const char *kind, const char *task, const char *where, const 
 	kb_find(k, kind, task, &l, a);
 	for (const struct kb_record *r; !found && (r = newest(&l, number, &number));) {
 		why = (text = kb_get_field(r, kind)) ? take(to, where, text, a) : "a record without what it is of";
+		why = why ? why : other_gradients(to, r, where, a);
 		fault = fault ? fault : why;
 		found = !why;
 	}
@@ -159,6 +187,7 @@ void remember_plan(const struct plan *p, const struct grads *g, const struct cur
 	kb_set_field(&r, "plan", text, &a);
 	kb_set_field(&r, "model", opt.model, &a);
 	kb_set_field(&r, "tensors", arena_printf(&a, "%zu", g->at.n), &a);
+	kb_set_field(&r, "gradients", grads_id(g, &a), &a);
 	kb_set_field(&r, "end", arena_printf(&a, "%.3f", cost.end), &a);
 	kb_set_field(&r, "tail", arena_printf(&a, "%.3f", cost.tail), &a);
 	if (samples)
