@@ -77,7 +77,7 @@ cat >said <<END
 x86-64 $wide 0 HONE_TARGET=vax: the model was compiled for $lacked, $wide, $near, x86-64
 768 0 0 0
 1 1
--1 handle: it is not open
+-1 handle: another call is in it, or it is not open
 0 0
 END
 ${CC:-gcc} -o both both.c all/digits.a -lm -pthread 2>err && ./both >out 2>>err && same out said
