@@ -27,8 +27,8 @@ import peers
 from native import Model
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DTYPES = {"f32": "float", "f16": "float16", "f64": "double", "i64": "int64", "i32": "int32", "u8": "uint8", "bool": "bool"}
-NUMPY = {"f32": np.float32, "f16": np.float16, "f64": np.float64, "i64": np.int64, "i32": np.int32, "u8": np.uint8, "bool": np.bool_}
+DTYPES = {"f32": "float", "f16": "float16", "f64": "double", "i64": "int64", "i32": "int32", "u8": "uint8", "i8": "int8", "bool": "bool"}
+NUMPY = {"f32": np.float32, "f16": np.float16, "f64": np.float64, "i64": np.int64, "i32": np.int32, "u8": np.uint8, "i8": np.int8, "bool": np.bool_}
 GOOD = 1.1
 
 
@@ -64,6 +64,7 @@ class Case:
         elif name[0].isupper():
             dims = [int(d) for d in shape.split("x")]
             a = self.rng.integers(0, int(limit), dims) if limit else self.rng.standard_normal(dims) / 4
+            a -= int(limit) // 2 if dtype == "i8" else 0
         else:
             inputs.append(f"{DTYPES[dtype]}[{shape.replace('x', ', ')}] {name}")
             if limit:

@@ -25,18 +25,19 @@ static struct nms_box nms_box(const struct native_tensor *t, int64_t i, bool cen
 	return b;
 }
 
+/* Below so much of the most that boxes may share, no rounding makes a quotient of it. */
+#define NMS_NEARLY (1 - 1e-9)
+
 /* A box with NaN has no area. The quotient is computed only where it may be above most. */
 static bool nms_overlaps(const struct nms_box *a, const struct nms_box *b, double most)
 {
-	static const double nearly = 1 - 1e-9;
-
 	if (!(a->area > 0 && b->area > 0))
 		return false;
 	double h = (a->y1 < b->y1 ? a->y1 : b->y1) - (a->y0 > b->y0 ? a->y0 : b->y0);
 	double w = (a->x1 < b->x1 ? a->x1 : b->x1) - (a->x0 > b->x0 ? a->x0 : b->x0);
 	double both = h * w, all = a->area + b->area - both;
 
-	return h > 0 && w > 0 && !(both < nearly * most * all) && both / all > most;
+	return h > 0 && w > 0 && !(both < NMS_NEARLY * most * all) && both / all > most;
 }
 
 /* A word that is larger the earlier a box comes: by its score, then by its number. */
@@ -105,22 +106,24 @@ struct nms {
 	double overlap, least;
 	struct nms_box *box; /* those that were looked at */
 	uint64_t *heap;
-	double *y0, *x0, *y1, *x1; /* of what was taken of the class; up to a whole block, boxes that meet none */
+	double *y0, *x0, *y1, *x1, *area; /* of what was taken of the class; up to a whole block, boxes that meet none */
 };
 
 /* Box number i of its class is taken. */
 static void nms_edges(const struct nms *s, int64_t i, const struct nms_box *b)
 {
 	for (int64_t k = i; i % NMS_BLOCK == 0 && k < i + NMS_BLOCK; k++)
-		s->y0[k] = s->x0[k] = s->y1[k] = s->x1[k] = -INFINITY;
+		s->y0[k] = s->x0[k] = s->y1[k] = s->x1[k] = s->area[k] = -INFINITY;
 	s->y0[i] = b->y0;
 	s->x0[i] = b->x0;
 	s->y1[i] = b->y1;
 	s->x1[i] = b->x1;
+	s->area[i] = b->area;
 }
 
-typedef double nms_edge __attribute__((vector_size(64), aligned(8)));
-typedef int64_t nms_mask __attribute__((vector_size(64)));
+/* As wide as the registers are: wider ones are compared element by element. */
+typedef double nms_edge __attribute__((vector_size(__BIGGEST_ALIGNMENT__), aligned(8)));
+typedef int64_t nms_mask __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
 enum { NMS_LANES = sizeof(nms_edge) / sizeof(double) };
 
 /* Does a box of the block that begins at i meet it? */
@@ -137,11 +140,40 @@ static bool nms_meets(const struct nms *s, int64_t i, const struct nms_box *b)
 	return any;
 }
 
+/* How far each of NMS_LANES boxes taken, from p to q, goes along with one from b0 to b1. */
+static void nms_along(nms_edge *to, const double *p, const double *q, double b0, double b1)
+{
+	const nms_edge none = {0}, from = *(const nms_edge *)p, end = *(const nms_edge *)q;
+	nms_mask later = from > b0, sooner = end < b1;
+
+	*to = (nms_edge)((sooner & (nms_mask)end) | (~sooner & (nms_mask)(none + b1))) -
+	      (nms_edge)((later & (nms_mask)from) | (~later & (nms_mask)(none + b0)));
+}
+
+/* May a box of the block that begins at i overlap it by more than the most? Wrong only by yes. */
+static bool nms_may_overlap(const struct nms *s, int64_t i, const struct nms_box *b)
+{
+	nms_mask may = {0};
+	int64_t any = 0;
+
+	for (int64_t k = i; k < i + NMS_BLOCK; k += NMS_LANES) {
+		nms_edge h, w, both;
+		nms_along(&h, s->y0 + k, s->y1 + k, b->y0, b->y1);
+		nms_along(&w, s->x0 + k, s->x1 + k, b->x0, b->x1);
+		both = h * w;
+		const nms_edge area = *(const nms_edge *)(s->area + k);
+		may |= (area > 0) & (h > 0) & (w > 0) & ~(both < NMS_NEARLY * s->overlap * (area + b->area - both));
+	}
+	for (int k = 0; k < NMS_LANES; k++)
+		any |= may[k];
+	return any;
+}
+
 /* Does it overlap a box that was taken of its class, from number `begin` of all on? */
 static bool nms_covered(const struct nms *s, const struct nms_taken *t, int64_t begin, const struct nms_box *b)
 {
-	for (int64_t i = 0, n = t->n - begin; i < n; i += NMS_BLOCK) {
-		if (!nms_meets(s, i, b))
+	for (int64_t i = 0, n = b->area > 0 ? t->n - begin : 0; i < n; i += NMS_BLOCK) {
+		if (!nms_meets(s, i, b) || !nms_may_overlap(s, i, b))
 			continue;
 		for (int64_t k = i; k < n && k < i + NMS_BLOCK; k++)
 			if (nms_overlaps(b, &s->box[t->a[3 * (begin + k) + 2]], s->overlap))
@@ -185,12 +217,13 @@ NATIVE const char *native_NonMaxSuppression(struct native *n)
 	s.boxes = boxes->dims[1];
 	s.box = n->scratch(n, (size_t)s.boxes * sizeof *s.box);
 	s.heap = n->scratch(n, (size_t)s.boxes * sizeof *s.heap + 8);
-	s.y0 = n->scratch(n, 4 * ((size_t)s.boxes + NMS_BLOCK) * sizeof *s.y0);
+	s.y0 = n->scratch(n, 5 * ((size_t)s.boxes + NMS_BLOCK) * sizeof *s.y0);
 	if (!s.box || !s.heap || !s.y0)
 		return native_no_room(n);
 	s.x0 = s.y0 + s.boxes + NMS_BLOCK;
 	s.y1 = s.x0 + s.boxes + NMS_BLOCK;
 	s.x1 = s.y1 + s.boxes + NMS_BLOCK;
+	s.area = s.x1 + s.boxes + NMS_BLOCK;
 	for (int64_t b = 0; b < boxes->dims[0] && s.most > 0; b++)
 		for (int64_t c = 0; c < scores->dims[1]; c++)
 			if (!nms_class(n, &s, b, c, scores->dims[1], &t))
