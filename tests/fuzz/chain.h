@@ -93,7 +93,7 @@ static void chain_emit(struct module *m)
 		die(EX_BADUSE, "no plan");
 	emission_make(&e, m, NULL, 0, false);
 	if (e.weights.bytes < 1 << 24)
-		emit_source(&e, "/dev/null", "model.h");
+		emit_source(&e, 1, "/dev/null", "model.h");
 	model_free(e.M);
 }
 
