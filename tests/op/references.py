@@ -43,9 +43,10 @@ EXPLAINED = [
     ("both", r"^Pow (i32|i64) .* (f32|f64)", "huge", UNDEFINED),
     ("both", r"^Pow [iu]\d", "huge", UNDEFINED),
     ("both", r"^Shrink\{.*\} [iu]\d", "beyond", UNDEFINED),
-    ("ort", r"^Shrink\{.*\} [iu](32|64)", "huge", UNDEFINED),
+    ("both", r"^Shrink\{.*\} [iu](32|64)", "huge", UNDEFINED),
     ("both", r"^QuantizeLinear", "wide", UNDEFINED),
     ("both", r"^QuantizeLinear\{.*block_size", "wide by blocks", UNDEFINED),
+    ("both", r"^QuantizeLinear", "wide by axis", UNDEFINED),
     ("ort", r"^(Q|Deq)uantizeLinear\{.*block_size=\d+.*\} \S+ \d+ ", "refused", "refuses blocks of the only axis"),
     ("ort", r"^ReduceMean\S* i64", "any", WIDE_SUMS),
     ("both", r"^Resize", "no number", ZERO_TAPS),
@@ -64,14 +65,14 @@ EXPLAINED = [
     ("numpy", r"^[^;]* f16|^(Erf|RMSNormalization)", "rounded", HALVES),
     ("ort", r"^Shrink\{.*\} f64", "rounded", HALVES),
     ("both", r"^InstanceNormalization f16", "no number", HALVES),
-    ("numpy", r"^InstanceNormalization f16", "large", HALVES),
+    ("numpy", r"^(Instance|Layer|RMS)Normalization\S* f16", "large", HALVES),
     ("both", r"^Reduce(Sum|L1|L2|LogSum|LogSumExp|Mean|Prod|SumSquare)\b\S* [iu]\d", "huge", WIDE_SUMS),
     ("numpy", r"^Reduce(L1|L2|SumSquare|LogSum|LogSumExp|Sum|Prod|Mean)\b\S* [iu]\d", "type", WIDE_SUMS),
     ("both", r"^Gemm.* [iu]\d", "huge", DOUBLES),
     ("ort", r"^Clip", "no number", "without a bound it is the largest number, not infinity"),
     ("ort", r"^Clip bf16", "refused", REFUSED),
     ("ort", r"(^|; )(Div|Mod)\b", "by zero", REFUSED),
-    ("ort", r"(^|; )(MatMul|ArgM(ax|in)|RMSNormalization)\b", "empty", REFUSED),
+    ("ort", r"(^|; )(MatMul|ArgM(ax|in)|(Layer|RMS)Normalization)\b", "empty", REFUSED),
     ("both", r"^Einsum\{[^}]*,[^}]*,", "no number", "of infinities and 0 what is multiplied and added first decides"),
     ("numpy", r"^Slice .*=-", "shapes", "as NumPy does: of a start before the axis nothing backwards, where the standard's words take the first"),
     ("numpy", r"^Slice", "any", "as NumPy does: of a start before the axis nothing backwards, where the standard's words take the first"),
@@ -123,6 +124,15 @@ def by_blocks(text, feeds):
         return x / np.take(scale, range(x.shape[axis]), axis)
 
 
+def by_axis(text, feeds):
+    """What is quantised, by the scale of its place along the axis."""
+    x, scale, axis = feeds[0].astype(np.float64), feeds[1].astype(np.float64), re.search(r"axis=(-?\d+)", text)
+    if scale.size > 1:
+        scale = scale.reshape([-1 if k == (int(axis[1]) if axis else 1) % x.ndim else 1 for k in range(x.ndim)])
+    with np.errstate(all="ignore"):
+        return x / scale
+
+
 def first(feeds):
     return feeds[0].astype(np.float64)
 
@@ -141,6 +151,7 @@ COVERS = {
     "below": lambda text, feeds, d: d.bad is not None and all_of(first(feeds)[d.bad] < float(re.search(r"bias=([^ }]+)", text)[1])),
     "wide": lambda text, feeds, d: d.bad is not None and all_of(~(np.abs(d.of(feeds[:1])) < 2.0**31 / 10)),
     "wide by blocks": lambda text, feeds, d: d.bad is not None and all_of(~(np.abs(by_blocks(text, feeds)[d.bad]) < 2.0**31 / 10)),
+    "wide by axis": lambda text, feeds, d: d.bad is not None and "block_size" not in text and all_of(~(np.abs(by_axis(text, feeds)[d.bad]) < 2.0**31 / 10)),
     "one": lambda text, feeds, d: d.bad is not None and (all_of(np.abs(d.got[d.bad].astype(np.float64) - d.want[d.bad]) <= 1) or not all_of(np.isfinite(d.of(feeds[:1])))),
     "huge": lambda text, feeds, d: d.bad is not None and all_of((np.abs(d.got[d.bad].astype(np.float64)) >= 2**24) | (np.abs(d.want[d.bad].astype(np.float64)) >= 2**24)),
     "rounded": lambda text, feeds, d: d.bad is not None and rounded(d.got[d.bad].astype(np.float64), d.want[d.bad].astype(np.float64), d.want),
