@@ -205,8 +205,8 @@ NATIVE const char *native_MaxRoiPool(struct native *n)
 	if (!y)
 		return native_no_room(n);
 	for (int64_t r = 0; r < rois->dims[0]; r++) {
-		double image = native_get(rois->type, rois->data, 5 * r);
-		if (!(image > -1 && image < (double)x->dims[0]))
+		double image = trunc(native_get(rois->type, rois->data, 5 * r)); /* of -0.5 it is 0, which has to be there */
+		if (!(image >= 0 && image < (double)x->dims[0]))
 			return native_why(n, "region %lld of image %g of %lld", (long long)r, image, (long long)x->dims[0]);
 		for (int k = 0; k < 4; k++)
 			at[k] = round(native_get(rois->type, rois->data, 5 * r + 1 + k) * scale);

@@ -275,8 +275,8 @@ static const char *shape_max_roi(struct infer *I)
 		return NULL;
 	struct tensor t = *rois;
 	for (t.data = tensor_data(I->m, rois); k < tensor_count(&t); k += 5) {
-		double image = tensor_get(&t, k);
-		if (!(image > -1 && image < (double)images))
+		double image = trunc(tensor_get(&t, k));
+		if (!(image >= 0 && image < (double)images))
 			return rule_why(I, "a region of image %g of %lld", image, (long long)images);
 	}
 	return NULL;

@@ -616,6 +616,23 @@ static void test_lstm(int64_t len, bool good)
 	call_free(c);
 }
 
+/* A number of an image is cut off to a whole one, and that image has to be there. */
+static void test_no_image(int64_t images, float number, bool good)
+{
+	struct call *c = call_new(1);
+
+	memset(operand(c, NATIVE_F32, DIMS(images, 1, 2, 2)), 0, (size_t)images * 16);
+	float *region = operand(c, NATIVE_F32, DIMS(1, 5));
+	memset(region, 0, 5 * sizeof *region);
+	region[0] = number;
+	attr(c, "pooled_shape")->ints = (const int64_t[]){1, 1};
+	c->attr[c->n.nattr - 1].n = 2;
+	attr(c, "spatial_scale")->f = 1;
+	const char *why = run(c, "MaxRoiPool");
+	ok(good ? !why : why != NULL, "MaxRoiPool: image %g of %lld", (double)number, (long long)images);
+	call_free(c);
+}
+
 int main(void)
 {
 	static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
@@ -644,6 +661,9 @@ int main(void)
 	test_regions("RoiAlign", "max", 0);
 	test_regions("RoiAlign", "avg", 3);
 	test_regions("MaxRoiPool", "", 0);
+	test_no_image(1, -0.5f, true);
+	test_no_image(0, -0.5f, false);
+	test_no_image(1, 1.5f, false);
 	test_suppression();
 	test_unpool();
 	test_labels();
