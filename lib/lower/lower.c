@@ -130,6 +130,12 @@ static buf_id new_buf(struct lower *L, const char *name, enum scope s, val_id v)
 	return b;
 }
 
+bool low_is_there(struct lower *L, uint32_t i)
+{
+	struct place *q = place_of(L, L->n->in[i]);
+	return q->buf || q->cval;
+}
+
 buf_id low_buf(struct lower *L, uint32_t i)
 {
 	struct place *q = place_of(L, L->n->in[i]);

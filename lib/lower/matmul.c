@@ -54,7 +54,7 @@ static void product_index(struct lower *L, const struct product *q, const poly *
 
 /* ---- algorithms ---- */
 
-static const char *const product_algos[] = {ALGO_WIDE, ALGO_DIGITS, ALGO_HALVES, NULL};
+static const char *const product_algos[] = {ALGO_WIDE, ALGO_DIGITS, ALGO_BYTES, ALGO_HALVES, NULL};
 
 static double products_of(struct lower *L)
 {
@@ -81,8 +81,18 @@ static bool digits(struct lower *L, bool (*f)(struct lower *L, bool turned, int6
 	return K && f(L, L->n->op == OP_Gemm && attr_i(L->n, "transB"), low_count(L, 0) / K);
 }
 
+static bool bytes(struct lower *L)
+{
+	bool gemm = L->n->op == OP_Gemm, turned = gemm && attr_i(L->n, "transA");
+	int64_t K = summed_up(L);
+
+	return K && packed_bytes_fit(L, gemm && attr_i(L->n, "transB"), low_count(L, 0) / K, turned ? 0 : low_rank(L, 0) - 1);
+}
+
 static bool product_fits(struct lower *L, const char *algo)
 {
+	if (!strcmp(algo, ALGO_BYTES))
+		return bytes(L);
 	if (!strcmp(algo, ALGO_HALVES))
 		return halves_fit(L, summed_up(L));
 	return strcmp(algo, ALGO_DIGITS) ? wide_fits(L, algo) : digits(L, packed_digits_fit);
@@ -92,6 +102,8 @@ static const char *product_best(struct lower *L)
 {
 	if (halves_fit(L, summed_up(L)))
 		return ALGO_HALVES;
+	if (bytes(L))
+		return ALGO_BYTES;
 	return wide_pays(L, products_of(L), summed_up(L)) ? ALGO_WIDE : digits(L, packed_digits_pay) ? ALGO_DIGITS : ALGO_USUAL;
 }
 
@@ -133,7 +145,7 @@ static const char *matmul(struct lower *L)
 	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX];
 	struct packed w;
 	int64_t K = L->shape[0][q.a_axis], rows = low_count(L, 0) / K;
-	bool packed = packed_find(L, false, rows, !strcmp(low_algo(L), ALGO_DIGITS), &w);
+	bool packed = packed_find(L, false, rows, low_algo(L), q.a_axis, &w);
 
 	if (packed && ((rows == 1 && w.count > 1) || w.digits)) {
 		low_result_is(L, 0, lstage(L->p, packed_rows(L, &w, "matmul", q.a_axis))->out);
@@ -218,7 +230,7 @@ static stage_id gemm_sums(struct lower *L, bool ta, bool tb)
 	int64_t rows = L->shape[0][ta];
 	struct packed w;
 	poly index[2], a[2], b[2];
-	bool packed = packed_find(L, tb, rows, !strcmp(low_algo(L), ALGO_DIGITS), &w);
+	bool packed = packed_find(L, tb, rows, low_algo(L), !ta, &w);
 
 	if (packed && ((rows == 1 && w.count > 1) || w.digits))
 		return packed_rows(L, &w, "gemm", !ta);

@@ -8,7 +8,10 @@
 #include "sched/schedule.h"
 #include "target/target.h"
 
-enum { IN_WORD = 8, BYTES = 4 }; /* codes of 4 bits in an i32; its bytes */
+enum { IN_WORD = 8, BYTES = 4 };              /* codes of 4 bits in an i32; its bytes */
+enum { DIGITS = 3, BASE = 254, FIRST = 127 }; /* of a number; digits are of -127 to 127 */
+
+static const struct target *target_of(struct lower *L) { return L->p->target ? L->p->target : target_host(); }
 
 /* The node of the group that makes v, if it is such a one. */
 static const struct node *made_by(struct lower *L, val_id v, enum opcode op)
@@ -24,14 +27,16 @@ struct view {
 	int64_t (*shape)[LOOP_RANK_MAX];
 };
 
-static struct view look_at(struct lower *L, const struct packed *q)
+static struct view look_at_node(struct lower *L, const struct node *n, int64_t (*shape)[LOOP_RANK_MAX])
 {
 	struct view old = {L->n, L->shape};
 
-	L->n = q->node;
-	L->shape = q->shape;
+	L->n = n;
+	L->shape = shape;
 	return old;
 }
+
+static struct view look_at(struct lower *L, const struct packed *q) { return look_at_node(L, q->node, q->shape); }
 
 static void look_back(struct lower *L, struct view old)
 {
@@ -131,6 +136,17 @@ static buf_id codes_of(struct lower *L, const struct packed *q)
 	return b;
 }
 
+/* Of the operands of n. */
+static int64_t (*shapes_of(struct lower *L, const struct node *n))[LOOP_RANK_MAX]
+{
+	int64_t(*shape)[LOOP_RANK_MAX] = arena_alloc(&L->p->arena, sizeof *shape * n->nin);
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			type_dims(L->m, &val(L->m, n->in[i])->type, shape[i]);
+	return shape;
+}
+
 /* Finds the form, no more. */
 static bool find_form(struct lower *L, bool turned, int64_t rows, struct packed *q)
 {
@@ -148,10 +164,7 @@ static bool find_form(struct lower *L, bool turned, int64_t rows, struct packed 
 	}
 	if (!(q->node = made_by(L, v, OP_DequantizeLinear)))
 		return false;
-	q->shape = arena_alloc(&L->p->arena, sizeof *q->shape * q->node->nin);
-	for (uint32_t i = 0; i < q->node->nin; i++)
-		if (q->node->in[i])
-			type_dims(L->m, &val(L->m, q->node->in[i])->type, q->shape[i]);
+	q->shape = shapes_of(L, q->node);
 	struct view old = look_at(L, q);
 	bool yes = fits(L, q);
 	look_back(L, old);
@@ -161,16 +174,36 @@ static bool find_form(struct lower *L, bool turned, int64_t rows, struct packed 
 /* Halves of a block have whole words, and another kernel may want to read them as digits do. */
 static bool pairs_fit(struct lower *L, const struct packed *q)
 {
-	return q->count > 1 && q->block % IN_WORD == 0 && instr_nibbles(L->p->target ? L->p->target : target_host());
+	return q->count > 1 && q->block % IN_WORD == 0 && instr_nibbles(target_of(L));
 }
 
-bool packed_find(struct lower *L, bool turned, int64_t rows, bool digits, struct packed *q)
+/* Are the rows codes of bytes, with a scale for each block of the weights' and no zero point? That node is found. */
+static bool find_coded_rows(struct lower *L, const struct packed *q, int axis, const struct node **rows)
+{
+	const struct node *n = made_by(L, L->n->in[0], OP_DequantizeLinear);
+	int at;
+
+	if (!n || n->nin > 2 || q->count <= 1 || q->K % q->block || attr_i(n, "block_size") != q->block ||
+	    !low_axis(attr_i(n, "axis"), low_rank(L, 0), &at) || at != axis)
+		return false;
+	struct view old = look_at_node(L, n, shapes_of(L, n));
+	bool yes = low_dtype(L, 0) == DT_I8 && low_dtype(L, 1) == DT_F32 && low_rank(L, 1) == low_rank(L, 0) && !low_const(L, 0) &&
+		   low_is_there(L, 0) && low_is_there(L, 1);
+	look_back(L, old);
+	*rows = n;
+	return yes;
+}
+
+bool packed_find(struct lower *L, bool turned, int64_t rows, const char *algo, int axis, struct packed *q)
 {
 	if (!find_form(L, turned, rows, q))
 		return false;
+	if (!strcmp(algo, ALGO_BYTES))
+		find_coded_rows(L, q, axis, &q->coded);
 	struct view old = look_at(L, q);
+	bool digits = q->coded || !strcmp(algo, ALGO_DIGITS);
 	q->rows = rows;
-	q->digits = digits;
+	q->digits = digits ? q->coded ? 1 : DIGITS : 0;
 	q->paired = q->words && !digits && schedule_widens(rows) == WIDEN_PANEL && pairs_fit(L, q);
 	q->as_is = !q->words && !digits && (q->K % q->block == 0 || rows > 1);
 	q->codes = q->as_is ? low_buf(L, 0) : codes_of(L, q);
@@ -178,12 +211,10 @@ bool packed_find(struct lower *L, bool turned, int64_t rows, bool digits, struct
 	return true;
 }
 
-enum { DIGITS = 3, BASE = 254, FIRST = 127 }; /* digits are of -127 to 127 */
-
 /* Several rows are bound by products: an instruction sums more of them than a number has digits, or floats are faster. */
 bool packed_digits_pay(struct lower *L, bool turned, int64_t rows)
 {
-	int dot = instr_dot(L->p->target ? L->p->target : target_host(), int_x_type(L), DT_I8, false);
+	int dot = instr_dot(target_of(L), int_x_type(L), DT_I8, false);
 
 	return packed_digits_fit(L, turned, rows) && schedule_digits_pay(L->out_shape[0][low_out_rank(L, 0) - 1]) &&
 	       (rows == 1 || (dot && instr_row(dot)->extent[1] > DIGITS));
@@ -199,15 +230,35 @@ static bool rows_in_line(struct lower *L)
 	return n <= 1;
 }
 
-bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
+/* Has the target an instruction for blocks of bytes times such codes? A block's sum may be any of that many products. */
+static bool integers_fit(const struct target *t, bool four_bits, int64_t block)
 {
 	enum { SUMMED = 4, HALVES = 2 }; /* products of an instruction, for each half of a byte */
-	const struct target *t = L->p->target ? L->p->target : target_host();
+
+	if (block > INT32_MAX / FIRST / (four_bits ? 15 : 255))
+		return false;
+	return four_bits ? block % (HALVES * SUMMED) == 0 && instr_nibbles(t) : block % SUMMED == 0 && instr_dot(t, DT_I8, DT_U8, false);
+}
+
+bool packed_bytes_pay(const struct target *t, bool four_bits, int64_t block, int64_t columns)
+{
+	return integers_fit(t, four_bits, block) && schedule_digits_pay(columns);
+}
+
+bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
+{
 	struct packed q;
 
-	if (!rows_in_line(L) || !find_form(L, turned, rows, &q) || q.count <= 1 || q.block > INT32_MAX / FIRST / (q.words ? 15 : 255))
-		return false; /* a block's sum may be any of that many products */
-	return q.words ? q.block % (HALVES * SUMMED) == 0 && instr_nibbles(t) : q.block % SUMMED == 0 && instr_dot(t, DT_I8, DT_U8, false);
+	return rows_in_line(L) && find_form(L, turned, rows, &q) && q.count > 1 && integers_fit(target_of(L), q.words, q.block);
+}
+
+bool packed_bytes_fit(struct lower *L, bool turned, int64_t rows, int axis)
+{
+	const struct node *coded;
+	struct packed q;
+
+	return rows_in_line(L) && find_form(L, turned, rows, &q) && find_coded_rows(L, &q, axis, &coded) &&
+	       integers_fit(target_of(L), q.words, q.block);
 }
 
 /* Code (k, n), in f32, where bytes are pairs. */
@@ -358,6 +409,19 @@ static stage_id block_products(struct lower *L, const struct packed *q, stage_id
 
 /* ---- rows as digits ---- */
 
+/* Operand i of the node that the rows are codes of, element k of row m; for a scale, that of block k. */
+static ex_id coded_at(struct lower *L, const struct packed *q, uint32_t i, int axis, poly m, poly k)
+{
+	struct view old = look_at_node(L, q->coded, shapes_of(L, q->coded));
+	poly at[LOOP_RANK_MAX];
+
+	for (int d = 0; d < low_rank(L, i); d++)
+		at[d] = d == axis ? k : L->shape[i][d] > 1 ? m : poly_const(L->p->P, 0);
+	ex_id e = low_read(L, i, at);
+	look_back(L, old);
+	return e;
+}
+
 /* The largest magnitudes of the rows' blocks. */
 static stage_id block_tops(struct lower *L, const struct packed *q, stage_id pad, int axis)
 {
@@ -399,21 +463,39 @@ static ex_id half_of_byte(struct lower *L, ex_id byte, int bit)
 	return low_fn2(L, FN_NIBBLE, ex_cast(L->p, DT_I32, byte), ex_const_int(L->p, DT_I32, bit));
 }
 
+/* Digit at[0] of element at[2] of block at[1] of row m. */
+static ex_id digit_at(struct lower *L, const struct packed *q, stage_id digit, int axis, poly m, const poly *at)
+{
+	ex_id e = q->coded ? coded_at(L, q, 0, axis, m, in_block(L, q, at[1], at[2])) : of_row(L, q, digit, m, 3, at);
+
+	return ex_cast(L->p, DT_I32, e);
+}
+
+/* The sums of the codes of the rows' blocks. */
+static stage_id coded_sums(struct lower *L, const struct packed *q, int axis)
+{
+	stage_id s = row_stage(L, q, "xsum", DT_I32, 1, (int64_t[]){q->count}, "b");
+	poly k = in_block(L, q, axis_of(L, q, s, 0), stage_reduce(L->p, s, "k", q->block));
+
+	stage_body(L->p, s, COMB_SUM, ex_cast(L->p, DT_I32, coded_at(L, q, 0, axis, row_of(L, q, s), k)));
+	return s;
+}
+
 /* [block, row, digit, column]: products of each digit. */
-static stage_id digit_products(struct lower *L, const struct packed *q, stage_id digit)
+static stage_id digit_products(struct lower *L, const struct packed *q, int axis, stage_id digit)
 {
 	bool many = q->rows > 1;
 	int64_t half = q->words ? q->block / 2 : q->block;
-	int64_t dims[] = {q->count, q->rows, DIGITS, q->N}, one[] = {q->count, DIGITS, q->N};
+	int64_t dims[] = {q->count, q->rows, q->digits, q->N}, one[] = {q->count, q->digits, q->N};
 	stage_id s = low_stage(L, "block", DT_I32, many ? 4 : 3, many ? dims : one, many ? "b m d n" : "b d n");
 	struct polys *P = L->p->P;
 	poly b = stage_axis(L->p, s, 0), m = many ? stage_axis(L->p, s, 1) : 0, d = stage_axis(L->p, s, many ? 2 : 1);
-	poly k = stage_reduce(L->p, s, "k", half), low[] = {d, b, k}, high[] = {d, b, poly_addc(P, k, half)};
+	poly k = stage_reduce(L->p, s, "k", half), high = poly_addc(P, k, half);
 	poly code[] = {poly_add(P, poly_mulc(P, b, half), k), stage_axis(L->p, s, many ? 3 : 2)};
-	ex_id byte = ex_read(L->p, q->codes, 2, code), x = ex_cast(L->p, DT_I32, of_row(L, q, digit, m, 3, low));
+	ex_id byte = ex_read(L->p, q->codes, 2, code), x = digit_at(L, q, digit, axis, m, (poly[]){d, b, k});
 
 	if (q->words) {
-		ex_id y = low_fn2(L, FN_MUL, ex_cast(L->p, DT_I32, of_row(L, q, digit, m, 3, high)), half_of_byte(L, byte, 4));
+		ex_id y = low_fn2(L, FN_MUL, digit_at(L, q, digit, axis, m, (poly[]){d, b, high}), half_of_byte(L, byte, 4));
 		x = low_fn2(L, FN_ADD, low_fn2(L, FN_MUL, x, half_of_byte(L, byte, 0)), y);
 	} else {
 		x = low_fn2(L, FN_MUL, x, ex_cast(L->p, DT_I32, byte));
@@ -438,12 +520,12 @@ static ex_id of_digits(struct lower *L, const struct packed *q, stage_id part, s
 	double weight = 1;
 	ex_id y = 0;
 
-	for (int i = 0; i < DIGITS; i++, weight /= BASE) {
+	for (int i = 0; i < q->digits; i++, weight /= BASE) {
 		poly d = poly_const(L->p->P, i), one[] = {b, d, n}, all[] = {b, m, d, n};
 		ex_id x = ex_cast(L->p, DT_F32, low_of(L, part, q->rows > 1 ? all : one));
 		y = y ? low_fn2(L, FN_ADD, y, low_fnc(L, FN_MUL, x, weight)) : x;
 	}
-	return low_fn2(L, FN_MUL, y, of_row(L, q, unit, m, 1, &b));
+	return unit ? low_fn2(L, FN_MUL, y, of_row(L, q, unit, m, 1, &b)) : y;
 }
 
 /* ---- the product ---- */
@@ -459,26 +541,70 @@ static poly result_row(struct lower *L, const poly *index)
 	return m;
 }
 
+/* Zero point of block b of a column times the sum of what that block multiplies in row m. */
+static ex_id zero_part(struct lower *L, const struct packed *q, stage_id xs, poly m, poly b, poly n)
+{
+	ex_id sum = ex_cast(L->p, DT_F32, of_row(L, q, xs, m, 1, &b));
+
+	return low_fn2(L, FN_MUL, grid_at(L, q, 2, poly_mulc(L->p->P, b, q->block), n), sum);
+}
+
+static ex_id weight_scale(struct lower *L, const struct packed *q, poly b, poly n)
+{
+	return grid_at(L, q, 1, poly_mulc(L->p->P, b, q->block), n);
+}
+
+/* A block's share of an element: of integers until the scales. */
+static ex_id coded_share(struct lower *L, const struct packed *q, int axis, stage_id part, stage_id xs, poly m, poly b, poly n)
+{
+	ex_id y = of_digits(L, q, part, 0, m, b, n);
+
+	if (xs)
+		y = low_fn2(L, FN_SUB, y, zero_part(L, q, xs, m, b, n));
+	return low_fn2(L, FN_MUL, low_fn2(L, FN_MUL, y, coded_at(L, q, 1, axis, m, b)), weight_scale(L, q, b, n));
+}
+
+/* The product's stage, whose elements are sums over blocks; index: of an element, m: its row, b: the block. */
+static stage_id sums_of_blocks(struct lower *L, const struct packed *q, const char *name, poly *index, poly *m, poly *b)
+{
+	stage_id s = low_sums(L, 0, name);
+
+	low_index(L, s, index);
+	*b = stage_reduce(L->p, s, "b", q->count);
+	*m = result_row(L, index);
+	return s;
+}
+
+static stage_id coded_rows(struct lower *L, const struct packed *q, const char *name, int axis, bool zeros)
+{
+	stage_id part = digit_products(L, q, axis, 0), xs = zeros ? coded_sums(L, q, axis) : 0;
+	poly index[LOOP_RANK_MAX], m, b;
+	stage_id s = sums_of_blocks(L, q, name, index, &m, &b);
+
+	stage_body(L->p, s, COMB_SUM, coded_share(L, q, axis, part, xs, m, b, index[low_out_rank(L, 0) - 1]));
+	return s;
+}
+
 stage_id packed_rows(struct lower *L, const struct packed *q, const char *name, int axis)
 {
-	int column = low_out_rank(L, 0) - 1;
-	stage_id pad = q->K % q->block ? whole_blocks(L, q, axis) : 0;
-	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
+	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0), m, b;
 	bool zeros = !is_zero(L, grid_at(L, q, 2, none, none));
 	stage_id xs = 0, top = 0, part;
 
+	if (q->coded)
+		return coded_rows(L, q, name, axis, zeros);
+	stage_id pad = q->K % q->block ? whole_blocks(L, q, axis) : 0;
 	if (q->digits)
 		top = block_tops(L, q, pad, axis);
-	part = top ? digit_products(L, q, row_digits(L, q, pad, axis, top)) : block_products(L, q, pad, axis);
+	part = top ? digit_products(L, q, axis, row_digits(L, q, pad, axis, top)) : block_products(L, q, pad, axis);
 	if (zeros || top)
 		xs = row_sums(L, q, pad, axis);
 	stage_id unit = top ? units(L, q, top, xs) : 0;
-	stage_id s = low_sums(L, 0, name);
-	low_index(L, s, index);
-	poly b = stage_reduce(L->p, s, "b", q->count), first = poly_mulc(L->p->P, b, q->block), m = result_row(L, index);
-	ex_id y = unit ? of_digits(L, q, part, unit, m, b, index[column]) : low_of(L, part, (poly[]){b, index[column]});
+	stage_id s = sums_of_blocks(L, q, name, index, &m, &b);
+	poly n = index[low_out_rank(L, 0) - 1];
+	ex_id y = unit ? of_digits(L, q, part, unit, m, b, n) : low_of(L, part, (poly[]){b, n});
 	if (zeros)
-		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, grid_at(L, q, 2, first, index[column]), of_row(L, q, xs, m, 1, &b)));
-	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, y, grid_at(L, q, 1, first, index[column])));
+		y = low_fn2(L, FN_SUB, y, zero_part(L, q, xs, m, b, n));
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, y, weight_scale(L, q, b, n)));
 	return s;
 }

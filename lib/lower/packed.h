@@ -8,14 +8,15 @@
 struct packed {
 	const struct node *node; /* the DequantizeLinear */
 	int64_t (*shape)[LOOP_RANK_MAX];
-	bool turned;          /* its operands' first axis is N */
-	int64_t rows, K, N;   /* of the product */
-	int64_t block, count; /* elements along K that share a scale; blocks of a column */
-	buf_id codes;         /* [K, N]; of 4 bits: [K / 8, N], eight of one column in an i32, the first in its low bits; of digits:
+	bool turned;              /* its operands' first axis is N */
+	int64_t rows, K, N;       /* of the product */
+	int64_t block, count;     /* elements along K that share a scale; blocks of a column */
+	buf_id codes;             /* [K, N]; of 4 bits: [K / 8, N], eight of one column in an i32, the first in its low bits; of digits:
 			       * [K / 2, N], a byte for one of the first half of a block and, in the high bits, that one of the second */
-	bool words, as_is;    /* codes are of 4 bits; they are operand 0 itself */
-	bool paired;          /* words hold four such bytes, one after the other, so that a panel of them is what digits read */
-	bool digits;          /* the rows become digits, which are multiplied in integers */
+	bool words, as_is;        /* codes are of 4 bits; they are operand 0 itself */
+	bool paired;              /* words hold four such bytes, one after the other, so that a panel of them is what digits read */
+	int digits;               /* the rows become so many digits, or are codes, which are multiplied in integers; 0: they do not */
+	const struct node *coded; /* the DequantizeLinear of the rows, of bytes in the same blocks; NULL: they are numbers */
 };
 
 /* Algorithm of rows times codes in blocks whose sums fit 32 bits, where the target has an instruction for it: each number of a block of a row is
@@ -24,9 +25,16 @@ struct packed {
 bool packed_digits_fit(struct lower *L, bool turned, int64_t rows);
 bool packed_digits_pay(struct lower *L, bool turned, int64_t rows); /* and it is the fastest */
 
+/* Algorithm of rows that are codes of bytes in the same blocks (a DequantizeLinear without zero points): a block is summed in integers. */
+#define ALGO_BYTES "bytes"
+bool packed_bytes_fit(struct lower *L, bool turned, int64_t rows, int axis);
+/* Is it faster than floats to make rows such codes, for weights in such blocks? */
+bool packed_bytes_pay(const struct target *t, bool four_bits, int64_t block, int64_t columns);
+
 /* Does operand 1 of the product at hand, which has rows of k elements to multiply with columns of it, have such a form, and does it pay?
- * digits: for ALGO_DIGITS, which fits. The operand is of rank 2; turned: the product reads its columns as rows (transB). */
-bool packed_find(struct lower *L, bool turned, int64_t rows, bool digits, struct packed *q);
+ * algo: what is taken, which fits; axis: of operand 0, which is summed along. Operand 1 is of rank 2; turned: the product reads its columns as
+ * rows (transB). */
+bool packed_find(struct lower *L, bool turned, int64_t rows, const char *algo, int axis, struct packed *q);
 /* Its element (k, n), as f32: widened where it is read or, for many rows, by a stage of its own. */
 ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly n);
 /* The product of one row or, of digits, of several that lie along one axis; operand 0 is summed along `axis`. Sums of each block are

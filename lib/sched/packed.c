@@ -45,9 +45,10 @@ static stage_id sum_of_blocks(struct loop_prog *p, stage_id s)
 		stage_id b = buf_writer(p, x->buf);
 		const struct stage *u = b ? lstage(p, b) : NULL;
 		bool many = t->nspatial == 2;
-		if (u && u->comb == COMB_SUM && (u->nspatial == 3 + many || (!many && u->nspatial == 2)) && u->naxes == u->nspatial + 1 &&
-		    !u->scan && x->index[0] == stage_axis(p, s, t->nspatial) && x->index[x->n - 1] == stage_axis(p, s, t->nspatial - 1) &&
-		    (!many || x->index[1] == stage_axis(p, s, 0)))
+		bool floats = u && dtype_is_float(lbuf(p, u->out)->dtype);
+		if (u && u->comb == COMB_SUM && (floats ? !many && u->nspatial == 2 : u->nspatial == 2 + many || u->nspatial == 3 + many) &&
+		    u->naxes == u->nspatial + 1 && !u->scan && x->index[0] == stage_axis(p, s, t->nspatial) &&
+		    x->index[x->n - 1] == stage_axis(p, s, t->nspatial - 1) && (!many || x->index[1] == stage_axis(p, s, 0)))
 			return b;
 	}
 	return 0;
@@ -69,10 +70,10 @@ static bool find_blocks(struct loop_prog *p, struct blocks *q)
 		if ((q->block = sum_of_blocks(p, s)))
 			q->sum = s;
 	const struct stage *b = lstage(p, q->block), *sum = lstage(p, q->sum);
-	if (q->sum && b->nspatial > 2 && !(q->dot = dot_of(p, q->block)))
+	if (q->sum && !dtype_is_float(lbuf(p, b->out)->dtype) && !(q->dot = dot_of(p, q->block)))
 		return false;
-	q->digits = q->dot ? b->axis[b->nspatial - 2].extent : 1;
 	q->many = sum->nspatial == 2;
+	q->digits = b->nspatial == 3 + q->many ? b->axis[b->nspatial - 2].extent : 1; /* one digit has no axis */
 	if (!q->sum || sched_sole_reader(p, q->block) != q->sum || !stage_in_lanes(p, q->block) || !stage_in_lanes(p, q->sum))
 		return false;
 	stage_id r = lbuf(p, lstage(p, q->sum)->out)->scope == SCOPE_OUT ? 0 : sched_sole_reader(p, q->sum);

@@ -88,22 +88,46 @@ static void drop_zeros(struct module *m, const struct pass_ctx *c)
 	}
 }
 
-static bool exact;
+static bool exact, bytes;
+static struct target target; /* that the rows are multiplied on */
 
-enum { OPT_EXACT = 1000 };
+enum { OPT_EXACT = 1000, OPT_LEVEL, OPT_TARGET };
 
 static error_t option(int key, char *arg)
 {
-	if (key != OPT_EXACT)
-		return ARGP_ERR_UNKNOWN;
-	exact = true;
-	return 0;
+	switch (key) {
+	case OPT_EXACT: exact = true; return 0;
+	case OPT_LEVEL:
+		if (strcmp(arg, "1") && strcmp(arg, "4"))
+			die(EX_BADUSE, "--accuracy-level %s: takes 1 (floats) or 4 (rows may be rounded to bytes)", arg);
+		bytes = *arg == '4';
+		return 0;
+	case OPT_TARGET:
+		if (!target_find(arg, &target))
+			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static const struct argp_option options[] = {
+	{"accuracy-level", OPT_LEVEL, "N", 0, "rows times weights in blocks: 4: they may be rounded to bytes, 1: they may not (1)"},
 	{"exact", OPT_EXACT, 0, 0, "divide where the model divides by a scale"},
+	{"target", OPT_TARGET, "NAME", 0, "round rows where that is faster on this target: %s (default: native)"},
 	{0},
 };
+
+static const char *names(int key) { return target_names(); }
+
+/* Last, so that no rule takes what it makes for a part of a model in bytes. */
+static void round_rows(struct module *m, const struct pass_ctx *c)
+{
+	if (!target.cores)
+		target = *target_host();
+	int n = level_rows(m, c, &target);
+	note("rows of %d product%s are rounded to bytes, block by block; run-cmp of this library and one without --accuracy-level says how far that is off",
+	     n, n == 1 ? "" : "s");
+}
 
 static void integer(struct module *m, const struct pass_ctx *c)
 {
@@ -118,6 +142,8 @@ static void integer(struct module *m, const struct pass_ctx *c)
 		apply(m, c, (const struct rule *const[]){rules_table}, 1); /* with the products that it put before a QuantizeLinear */
 	}
 	drop_zeros(m, c);
+	if (bytes)
+		round_rows(m, c);
 }
 
 static const struct pass pass = {
@@ -133,4 +159,5 @@ const struct tool tool = {
 	PASS_TOOL(pass),
 	.options = options,
 	.option = option,
+	.names = names,
 };

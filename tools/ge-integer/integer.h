@@ -3,6 +3,7 @@
 #define GE_INTEGER_H
 #include "op/op.h"
 #include "op/rewrite.h"
+#include "target/target.h"
 
 extern const struct rule rules_island[];     /* Conv, MatMul and Gemm of dequantised operands */
 extern const struct rule rules_range[];      /* in front of QuantizeLinear */
@@ -16,6 +17,9 @@ extern const struct rule rules_qlinear[];    /* QLinearConv, QLinearMatMul */
 /* Node n moves its operands' elements (the first mover_operands of them), those of bytes too, and invents none but by a Pad. */
 bool mover_is(struct module *m, node_id n);
 uint32_t mover_operands(const struct node *n);
+/* Rounds the rows of products with weights in blocks to bytes, where t multiplies them faster so. Of how many products. */
+int level_rows(struct module *m, const struct pass_ctx *c, const struct target *t);
+
 /* All values of bytes of type `from` that may be recoded become ones of type `to`; only_wanted: those that a MatMulInteger reads as
  * operand 1, and what is joined to them. */
 void recode(struct module *m, enum dtype from, enum dtype to, bool only_wanted);

@@ -96,8 +96,8 @@ static void keep_notes(struct hone *h, struct words *w, const struct facts *f)
 			words_add(w, h->label ? text(h, "%s: %s", h->label, f->a[i].text) : f->a[i].text);
 }
 
-/* Those of ge-plan and ge-gears are part of the report. */
-static void take_notes(struct hone *h, enum stage_id s, const struct facts *f)
+/* Those of ge-plan and ge-gears are part of the report. of_form: one of two forms that are compared; ge-integer says the same of each. */
+static void take_notes(struct hone *h, enum stage_id s, bool of_form, const struct facts *f)
 {
 	static const struct facts none;
 
@@ -106,7 +106,7 @@ static void take_notes(struct hone *h, enum stage_id s, const struct facts *f)
 	else if (s == STAGE_gears && given_is(h, "histogram"))
 		keep_notes(h, &h->gear_notes, f);
 	bool reported = s == STAGE_gears || stages[s].parts & REPORTS || (s == STAGE_mixed && !given_is(h, "mixed"));
-	bool told = !h->aside && (!reported || h->verb->id == V_PASSES);
+	bool told = !h->aside && !(of_form && s == STAGE_integer) && (!reported || h->verb->id == V_PASSES);
 	child_tell(h, tool_name(h, s), told ? f : &none);
 }
 
@@ -144,7 +144,7 @@ struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, co
 	words_add(&c.argv, h->last);
 	c.reads_input = !strcmp(h->last, "-");
 	struct facts f = child_must(h, &c);
-	take_notes(h, s, &f);
+	take_notes(h, s, *prefix != 0, &f);
 	chain_line(h, name, since, &f);
 	h->last = next;
 	h->digest = facts_get(&f, "digest");
