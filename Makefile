@@ -99,7 +99,16 @@ DECLARED := $(wildcard lib/source/*.in lib/source/*.c lib/native/*.h) lib/source
 build/gen/lib/source/declared.inc: lib/source/declared.awk $(DECLARED)
 	@mkdir -p $(@D)
 	@awk -f lib/source/declared.awk $(DECLARED) | LC_ALL=C sort -u > $@
-build/lib/source/name.o: build/gen/lib/source/called.inc build/gen/lib/source/declared.inc
+# The macros of the headers that they include, and of the compiler: the same. Names that begin with an underscore are no model's anyway.
+build/gen/lib/source/macros.inc: $(DECLARED)
+	@mkdir -p $(@D)
+	@{ echo '#define _GNU_SOURCE'; grep -oh '#include <[a-z/]*\.h>' $(DECLARED) | LC_ALL=C sort -u; } | \
+		$(CC) $(CPPFLAGS) -dM -E - | sed -nE 's/^#define ([A-Za-z][A-Za-z_0-9]*).*/"\1",/p' | LC_ALL=C sort -u > $@
+# What the names of a model's functions end in.
+build/gen/lib/source/suffixes.inc: lib/source/header.in
+	@mkdir -p $(@D)
+	@grep -oE '@NAME@_[a-z_]+\(' $< | sed 's/@NAME@/"/; s/(/",/' | LC_ALL=C sort -u > $@
+build/lib/source/name.o: $(patsubst %,build/gen/lib/source/%.inc,called declared macros suffixes)
 # The table of strategies is the list of their files.
 STRATEGIES := $(wildcard lib/search/strategies/*.c)
 build/gen/lib/search/strategies.inc: $(STRATEGIES) lib/search/strategies

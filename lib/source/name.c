@@ -29,11 +29,14 @@ static bool is_word(const char *s)
 		"f_owner_ex", "fd_mask", "file_handle", "iovec", "itimerspec", "math_errhandling", "obstack",
 		"sigevent", "timespec", "timeval", "timex", "tm", "u_char", "u_int", "u_long", "u_short", "uint", "ulong",
 		"ushort", "va_list",
+		/* macros of headers for some CPUs only */
+		"FP_FAST_FMA", "FP_FAST_FMAF", "FP_FAST_FMAL",
 		/* of what kernels call: macros, types, and functions as the sources declare them */
 		"floordiv", "lmax", "lmin", "vf", "vi", "vm", "vgather", "vhmax", "vhmin", "vhprod", "vhsum", "vihsum", "vihmax", "vihmin", "vihprod", "AS_WRITTEN",
 		"EACH_ROUNDED", "IN_STEP", "LOADS_STAY", "STAYS", "SUMS_AS_WRITTEN", "SUMS_STAY", "VIOTA", "VL",
 #include "lib/source/called.inc"
 #include "lib/source/declared.inc"
+#include "lib/source/macros.inc"
 	};
 	/* clang-format on */
 
@@ -75,12 +78,16 @@ static bool is_type(const char *s)
 		       "(u_?)?int(_fast|_least|max|ptr)?[0-9]*)_t$");
 }
 
+/* C keeps names that begin like this for compilers and their headers. */
+static bool is_reserved(const char *s) { return *s == '_' && (s[1] == '_' || isupper((unsigned char)s[1])); }
+
 /* Is the name taken, or that of a function, NAME_open and so on, by the file itself or by the C library? */
 static bool is_taken(const char *s)
 {
 	static const char *const suffix[] = {
-		"",       "_open",       "_run",        "_run_values",  "_close",       "_error",      "_verify",
-		"_reset", "_state_save", "_state_load", "_state_bytes", "_state_write", "_state_read", "_state_value"};
+		"",
+#include "lib/source/suffixes.inc"
+	};
 	bool found = false;
 
 	for (size_t i = 0; i < sizeof suffix / sizeof *suffix && !found; i++) {
@@ -98,7 +105,7 @@ char *model_name(const char *stem)
 	for (char *p = s; *p; p++)
 		if (!isalnum((unsigned char)*p))
 			*p = '_';
-	if (!isdigit((unsigned char)*s) && !is_numbered(s) && !is_type(s) && !native_owns(s) && !is_taken(s))
+	if (!isdigit((unsigned char)*s) && !is_reserved(s) && !is_numbered(s) && !is_type(s) && !native_owns(s) && !is_taken(s))
 		return s;
 	char *name = xprintf("model_%s", s);
 	free(s);

@@ -213,6 +213,14 @@ done >free 2>&1
 cat free
 [ ! -s free ] && [ -e .model.a ] && ! ls -a | grep -q ge-emit-
 ok $? "stems that such names, or a dot, begin: compiled, nothing temporary is left"
+# Stems that headers have as macros, or C for its own: the header compiles beside those of C, has all functions, and who reads the report is told.
+for name in open at EPERM NAN M_PI SEEK_SET st_atime O_RDONLY BUFSIZ _Model __model FP_FAST_FMA; do
+	ge-emit --no-compile --report pool.g -o $name | grep -q "the functions are model_${name}_open and so on" &&
+		grep -q "^int model_${name}_num_inputs(void);" $name.h && ${CC:-cc} -w -fsyntax-only -include $name.h $name.c 2>&1 || echo "# $name"
+done >free 2>&1
+cat free
+[ ! -s free ]
+ok $? "stems that are macros of headers, or C's own"
 ge-emit --no-compile pool.g -o k8s && grep -q '^typedef struct k8s k8s;' k8s.h &&
 	ge-emit --no-compile pool.g -o swin_t && grep -q '^typedef struct swin_t swin_t;' swin_t.h
 ok $? "others are left alone"

@@ -166,6 +166,20 @@ static void publish(const struct emission *e, const char *dir, const char *stem,
 	arena_release(&a);
 }
 
+/* Functions are called otherwise than the files, for the report of hone. */
+static void tell_name(const char *stem, const char *name)
+{
+	char *line;
+
+	if (strlen(name) == strlen(stem))
+		return;
+	line = xprintf("the functions are %s_open and so on: %s is no name that C or the library leaves free", name, shown(stem));
+	facts_text("name", line);
+	if (report)
+		printf("%s\n", line);
+	free(line);
+}
+
 static void write_model(struct emission *e, int n, const char *out)
 {
 	const char *stem = stem_of(out);
@@ -180,7 +194,9 @@ static void write_model(struct emission *e, int n, const char *out)
 	}
 	const char *dir = s.path;
 	int hook = die_hook(remove_scratch, &s);
-	emissions_name(e, n, model_name(stem));
+	char *name = model_name(stem);
+	emissions_name(e, n, name);
+	tell_name(stem, name);
 	if (!e->embed)
 		weights_write(e, n, arena_printf(&e->M->m->arena, "%s/%s.weights", dir, stem));
 	emit_source(e, n, arena_printf(&e->M->m->arena, "%s/%s.c", dir, stem), header);

@@ -83,6 +83,8 @@ void build_emit(struct hone *h, const struct words *graphs)
 	chain_line(h, "emit", since, &none);
 	if (facts_get(&f, "weights"))
 		words_add(&h->remarks, facts_get(&f, "weights"));
+	if (facts_get(&f, "name"))
+		words_add(&h->remarks, facts_get(&f, "name"));
 }
 
 void build_library(struct hone *h)
