@@ -47,14 +47,15 @@ static int64_t part_of_lanes(const struct schedule *r, int64_t n)
 	return side;
 }
 
-/* Squares along a line get one size if possible: then all are one function. An axis that varies may be longer than a square is. */
+/* Squares along a line get one size if possible: then all are one function. Where masked stores are slow, they are whole, but for the last.
+ * An axis that varies may be longer than a square is. */
 void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool join)
 {
 	const int axis[2] = {from ? o : w, from ? w : o};
 	const char *square[2], *lines = NULL;
 	struct words order = {0};
 	int64_t along = axis_steps(r, s, w);
-	bool varies = axis_varies(r->p, s, w);
+	bool varies = axis_varies(r->p, s, w), whole = !sched_machine(r->p).masks;
 
 	if (join && !varies)
 		lines = join_lines(r, s, o, w, &along);
@@ -63,7 +64,9 @@ void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool
 			words_add(&order, axis_loop(r, s, i, ""));
 	for (int k = 0; k < 2; k++) {
 		int64_t n = axis[k] == o ? axis_steps(r, s, o) : along, squares = (n + r->lanes - 1) / r->lanes;
-		int64_t side = axis[k] == o || lines ? r->lanes : varies ? part_of_lanes(r, n) : (n + squares - 1) / squares;
+		int64_t side = axis[k] == o || lines || (whole && !varies) ? r->lanes
+			       : varies                                    ? part_of_lanes(r, n)
+									   : (n + squares - 1) / squares;
 		square[k] = axis[k] == w && lines ? lines : axis_loop(r, s, axis[k], "");
 		if (n > side && sched_try(r, PRIM_SPLIT, square[k], trace_number(side), "tail=peel")) {
 			words_add(&order, loop_part(r, square[k], 0));
