@@ -164,8 +164,9 @@ static double transpose_cycles(struct schedule *r, enum dtype t, double others, 
 	return squares * lanes * (t == DT_F32 ? log2(lanes) + fitted.transpose_shuffles : lanes) + beyond;
 }
 
-static double transpose_buffer(struct schedule *r, const struct loop_buf *b, int o)
+double sched_turn_cycles(struct schedule *r, buf_id id, int o)
 {
+	const struct loop_buf *b = lbuf(r->p, id);
 	double others = 1;
 	int w = b->rank - 1;
 	for (int d = 0; d < w; d++)
@@ -278,11 +279,11 @@ bool sched_across(struct schedule *r, stage_id anchor)
 	if (m < 0)
 		return false;
 	stage_id after = q.result == anchor ? 0 : q.result;
-	double turns = transpose_buffer(r, lbuf(p, lstage(p, q.result)->out), q.o);
+	double turns = sched_turn_cycles(r, lstage(p, q.result)->out, q.o);
 	for (int i = 0; i < n; i++)
-		turns += transpose_buffer(r, lbuf(p, operand[i]), q.o);
+		turns += sched_turn_cycles(r, operand[i], q.o);
 	for (int i = 0; i < m; i++)
-		turns += transpose_buffer(r, lbuf(p, moving[i]), dim[i]);
+		turns += sched_turn_cycles(r, moving[i], dim[i]);
 	const char *const axis[] = {sym_str(lstage(p, q.result)->axis[q.w].name), sym_str(lstage(p, q.result)->axis[q.o].name)};
 	bool better = sched_cycles_along(r, anchor, after, q.o, m > 0) + turns <
 		      fitted.transpose_margin * sched_cycles_along(r, anchor, after, q.w, false);

@@ -167,6 +167,8 @@ bool sched_across(struct schedule *r, stage_id anchor);
 /* Schedules the copy s, from axis o last to axis w last or (from false) the other way, in squares of lanes by lanes; join: fuses short
  * lines to fill squares. */
 void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool join);
+/* Cycles to turn all of b, so that its dim o is innermost. */
+double sched_turn_cycles(struct schedule *r, buf_id b, int o);
 /* Copies what `reader` reads of b in an iteration of the loop ("root": all of it), with its dim o innermost. */
 void sched_turn_operand(struct schedule *r, buf_id b, stage_id reader, const char *loop, int o);
 /* For r->along: copies what one iteration of that loop reads and writes. */

@@ -492,6 +492,7 @@ bool template_tile(struct schedule *r, stage_id anchor)
 		choose_blocks(r, &q);
 	else
 		choose_order(r, &q);
+	turn_rows(r, &q);
 	make_panels(r, &q);
 	check_groups(r->p, &q);
 	lay_out_sums(r, &q);

@@ -112,6 +112,9 @@ void widen_panel(struct schedule *r, const struct tile *q, const char *where);
 bool cuts_last(struct schedule *r, const struct tile *q, int64_t width);
 /* Orders the packing copy panel by panel, in vectors; a strided operand is transposed square by square. */
 void mark_packing(struct schedule *r, const struct tile *q);
+/* Samples whether operands that do not depend on v and lie along the rows are turned first, so that they lie along the reduction: a tile then
+ * reads a few whole lines of them, not a piece of a line in each step. */
+void turn_rows(struct schedule *r, struct tile *q);
 /* Samples whether to copy the rows of operands that do not depend on v for each tile. Rows a multiple of 4 KB apart share a cache set;
  * those of the copy do not. It pays only if the tile goes over several panels. */
 void pack_rows(struct schedule *r, struct tile *q);
@@ -145,6 +148,8 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q);
 /* How far to unroll the innermost reduce loop of so many steps; or `all` (if not 0) where unrolling all reduce loops is better. */
 int unroll_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all);
 int unroll_most(struct loop_prog *p); /* multiply-adds up to which a reduction may be unrolled */
+/* Cycles less for the whole anchor where the rows of the read, which are contiguous, were apart and its reduction contiguous. */
+double turning_saves(struct loop_prog *p, const struct tile *q);
 /* Order: all panels for each tile of rows, rather than all rows for each panel? */
 bool rows_first(struct loop_prog *p, const struct tile *q);
 /* Tail: tiles of two sizes that differ by one, rather than a shorter one at the end, at borders too? */

@@ -167,6 +167,29 @@ static bool result_leaves(struct loop_prog *p, const struct tile *q)
 	return bytes > l2 && columns * panel_bytes(p, q, 1, 1) <= l2;
 }
 
+/* Bytes that a tile reads from beyond the first-level cache: of its panel and its rows, what was not there for the tile before. */
+static double tile_traffic(struct loop_prog *p, const struct tile *q, double rows)
+{
+	double panel = panel_bytes(p, q, q->vectors, sched_lanes(p));
+
+	return panel + rows > fitted.cache_share * (double)sched_machine(p).l1 ? panel + rows : q->rows_outside ? panel : rows;
+}
+
+double turning_saves(struct loop_prog *p, const struct tile *q)
+{
+	enum { LINE_BYTES = 64 };
+	struct target m = sched_machine(p);
+	const struct stage *s = lstage(p, q->anchor);
+	struct fit_tile t = chosen_tile(p, q);
+	double rows = 4 * t.rows, tiles = ceil((double)q->columns / (q->vectors * sched_lanes(p)));
+
+	for (int a = 0; a < s->nspatial; a++)
+		tiles *= a == q->vec_axis ? 1 : a == q->row_axis ? ceil((double)s->axis[a].extent / q->rows) : (double)s->axis[a].extent;
+	/* a piece of n bytes lies in 1 + (n - 4) / 64 lines on average */
+	double apart = tile_traffic(p, q, t.steps * (rows + LINE_BYTES - 4)), turned = tile_traffic(p, q, t.steps * rows);
+	return tiles * (apart - turned) / m.l2_a_cycle;
+}
+
 /* If operands that do not depend on the vector axis exceed the second-level cache, each panel would load them from beyond it; if the result
  * does, each panel would write pieces of lines and pages that have left it. All panels together fit. Long reductions hide the latency of
  * reading panels; taps of a window find them in the first-level cache. */
