@@ -136,7 +136,7 @@ static buf_id codes_of(struct lower *L, const struct packed *q)
 	return b;
 }
 
-/* Of the operands of n. */
+/* The dims of n's operands. */
 static int64_t (*shapes_of(struct lower *L, const struct node *n))[LOOP_RANK_MAX]
 {
 	int64_t(*shape)[LOOP_RANK_MAX] = arena_alloc(&L->p->arena, sizeof *shape * n->nin);

@@ -10,7 +10,7 @@
 #include "emit/emit.h"
 #include "target/backend.h"
 
-/* Of two functions, each of another name. */
+/* Two functions have the same text but for their names. */
 static bool same_text(const struct function *x, const struct function *y)
 {
 	const char *a = x->text, *b = y->text;

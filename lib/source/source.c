@@ -52,7 +52,7 @@ static void put_summary(struct emission *e, FILE *f)
 		e->weights.opaque_bytes ? " * and link libhone_eval.a, -lm and -pthread for the slow path.\n" : "", e->functions.nparts);
 }
 
-/* Of the whole library, whatever targets it has. */
+/* The header is of the whole library, whatever targets it has. */
 static void put_header(const struct emission *e, FILE *f)
 {
 	struct emission whole = emission_of_all(e);

@@ -86,7 +86,7 @@ void chain_line(struct hone *h, const char *name, double since, const struct fac
 		vec_push(&h->lines, (struct stage_line){name, number_of(f, "nodes"), number_of(f, "groups"), now_seconds() - since});
 }
 
-/* Those of one of several targets begin with its name, behind those of others. */
+/* Keeps the notes of a stage for the report. A note of one of several targets begins with its name, behind the notes of others. */
 static void keep_notes(struct hone *h, struct words *w, const struct facts *f)
 {
 	if (!h->label)
@@ -96,7 +96,7 @@ static void keep_notes(struct hone *h, struct words *w, const struct facts *f)
 			words_add(w, h->label ? text(h, "%s: %s", h->label, f->a[i].text) : f->a[i].text);
 }
 
-/* Those of ge-plan and ge-gears are part of the report. of_form: one of two forms that are compared; ge-integer says the same of each. */
+/* The notes of ge-plan and ge-gears are part of the report. of_form: one of two forms that are compared; ge-integer says the same of each. */
 static void take_notes(struct hone *h, enum stage_id s, bool of_form, const struct facts *f)
 {
 	static const struct facts none;
