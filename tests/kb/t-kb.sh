@@ -278,9 +278,9 @@ t='MatMul f32 16x32 32x16'
 tune-op --quiet --runner fake --trials 1 --task "$t" >base.txt 2>/dev/null
 today=$(sed -n 's/^base //p' base.txt | tail -1)
 here=$(kb --kb net.kb why --json "$t" | sed 's/.*"target": "\([^"]*\)".*/\1/')
-timed() { # BASE VERDICT MEAN SAMPLES TRACE
+timed() { # BASE VERDICT MEAN SAMPLES TRACE [RATIO LO HI]
 	printf 'record\nkind kernel\ntask %s\ntarget %s\ntrace %s\nverdict %s\nagainst default\nbase %s\n' "$t" "$here" "$5" "$2" "$1"
-	printf 'ratio 0.5\nlo 0.4\nhi 0.6\nmean %s\nlooks 3\nsamples %s\n\n' "$3" "$4"
+	printf 'ratio %s\nlo %s\nhi %s\nmean %s\nlooks 3\nsamples %s\n\n' "${6-0.5}" "${7-0.4}" "${8-0.6}" "$3" "$4"
 }
 { timed old faster 0.55 50/100 'reorder matmul.n matmul.m # older'; timed "$today" faster 0.9 60/70 'reorder matmul.n matmul.m # newer'; } | kb -q --kb today.kb put
 printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[16,32]\n  input w: f32[32,16]\n  y: f32[16,16] = MatMul(x, w)\n  output y = y\n}\n' |
@@ -297,7 +297,7 @@ is "$? $(grep -c 'line 1: system("id"): no such primitive; passed over' err) $(g
 few=$(printf %s "$here" | sed 's/;compiler/;cores=77;compiler/') other=$(printf %s "$here" | sed 's/l3=[0-9]*K/l3=1K/')
 is "$(kb --kb today.kb --target "$few" best "$t" | grep -c '^trace')" 1 "a record of a process that might use another number of cores"
 is "$(kb --kb today.kb --target "$other" why "$t" | grep -c 'of another target (l3 [0-9]*K, not 1K)')" 1 "why says what differs of a target"
-{ timed old faster 0.55 50/100 older; timed "$today" slower 1.2 60/40 newer; } | kb -q --kb late.kb put
+{ timed old faster 0.55 50/100 older; timed "$today" slower 1.5 60/40 newer 1.5 1.4 1.6; } | kb -q --kb late.kb put
 is "$(rc kb --kb late.kb best "$t") $(kb --kb late.kb why "$t" | grep -c '^not: .* (the default takes less time now)')" "1 1" "none, where the default has become faster than all of them"
 { timed old faster 0.55 50/100 older; timed "$today" slower 1.2 "60/40 60/60 60/70 $(printf '60/80 60/55 %.0s' 1 2 3 4 5 6 7 8 9)" "newer $(printf '%0200d' 0)"; } | kb -q --kb later.kb put
 kb --kb later.kb gc >out
