@@ -255,6 +255,17 @@ static int64_t attention_brains(const uint16_t *from, int64_t n, float *to)
 	return k;
 }
 
+#ifdef NATIVE_EIGHT_HALVES
+/* As many of n floats of 16 bits as whole vectors hold. */
+static int64_t attention_halves(const uint16_t *half, int64_t n, float *to)
+{
+	int64_t k = 0;
+
+	for (; k + attention_float_lanes <= n; k += attention_float_lanes)
+		*(attention_float_vec *)(to + k) = NATIVE_EIGHT_HALVES(half + k);
+	return k;
+}
+#else
 /* As many of n floats of 16 bits as whole vectors hold; none, where one is no finite number. */
 static int64_t attention_halves(const uint16_t *half, int64_t n, float *to)
 {
@@ -273,6 +284,7 @@ static int64_t attention_halves(const uint16_t *half, int64_t n, float *to)
 		k = endless[i] ? 0 : k;
 	return k;
 }
+#endif
 
 /* Elements [i, i + n) of p. */
 static void attention_float_widen(int type, const void *p, int64_t i, int64_t n, float *to)

@@ -56,20 +56,40 @@ static struct ATTENTION(rows)
 	return r;
 }
 
+/* `rows` rows of t, the first of them at element `at`, widened to `to`. left: rows that t has from there on. */
+static void ATTENTION(widen_rows)(const struct native_tensor *t, int64_t at, int64_t stride, int64_t rows, int64_t left, int64_t size,
+				  ATTENTION_REAL *to)
+{
+	int64_t bytes = size * (int64_t)native_size(t->type);
+
+	if (stride == size) {
+		ATTENTION(widen)(t->type, t->data, at, rows * size, to);
+		return;
+	}
+	for (int64_t s = 0; s < rows; s++, at += stride, to += size) {
+		const char *ahead = (const char *)t->data + (size_t)(at + ATTENTION_AHEAD * stride) * native_size(t->type);
+		for (int64_t i = 0; i < bytes && s + ATTENTION_AHEAD < left; i += ATTENTION_LINE)
+			__builtin_prefetch(ahead + i);
+		ATTENTION(widen)(t->type, t->data, at, size, to);
+	}
+}
+
 /* Rows [lo, hi), of which there are at most ATTENTION_BLOCK, as they can be read. */
 static struct ATTENTION(rows) ATTENTION(readable)(const struct ATTENTION(rows) * r, int64_t lo, int64_t hi)
 {
+	int64_t from = lo < r->npast ? r->npast : lo; /* rows from here on are of the call */
+
 	if (!r->block)
 		return *r;
-	for (int64_t s = lo; s < hi; s++) {
-		bool past = s < r->npast;
-		const struct native_tensor *t = past ? r->from_past : r->from_now;
-		int64_t at = past ? r->past_at + s * r->past_stride : r->at + (s - r->npast) * r->stride;
-		const char *ahead = (const char *)t->data + (size_t)(at + ATTENTION_AHEAD * r->stride) * native_size(t->type);
-		for (int64_t i = 0; i < r->size * (int64_t)native_size(t->type) && s + ATTENTION_AHEAD < r->used && !past;
-		     i += ATTENTION_LINE)
-			__builtin_prefetch(ahead + i);
-		ATTENTION(widen)(t->type, t->data, at, r->size, r->block + (s - lo) * r->size);
+	from = from < hi ? from : hi;
+	if (lo < from) {
+		int64_t at = r->past_at + lo * r->past_stride;
+		ATTENTION(widen_rows)(r->from_past, at, r->past_stride, from - lo, r->npast - lo, r->size, r->block);
+	}
+	if (from < hi) {
+		int64_t at = r->at + (from - r->npast) * r->stride;
+		ATTENTION_REAL *to = r->block + (from - lo) * r->size;
+		ATTENTION(widen_rows)(r->from_now, at, r->stride, hi - from, r->used - from, r->size, to);
 	}
 	return (struct ATTENTION(rows)){.now = r->block, .npast = lo, .stride = r->size, .used = hi};
 }

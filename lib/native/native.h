@@ -15,6 +15,9 @@
 #define NATIVE
 #endif
 
+/* NATIVE_EIGHT_HALVES(p), where the target has an instruction for it (lib/target): 8 floats of 16 bits at p, which is aligned as one of them,
+ * as a vector of float. */
+
 /* The numbers of enum dtype. Elements of fewer than 8 bits have a byte each; of a bool every byte but 0 is true. */
 enum native_type {
 	NATIVE_NONE,

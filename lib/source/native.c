@@ -8,6 +8,7 @@
 #include "op/native.h"
 #include "op/strings.h"
 #include "source/source_impl.h"
+#include "target/backend.h"
 
 static const char header[] =
 #include "lib/native/native.h.inc"
@@ -60,6 +61,7 @@ void put_natives(struct emission *e, FILE *f)
 	if (!e->M->natives)
 		return;
 	fprintf(f, "#define NATIVE KERNEL\n%s", header);
+	target_text(f, e->target, "\n@{eight_halves\n@}\n");
 	put_declarations(e, f);
 	for (size_t i = 0; i < all->natives.n; i++)
 		fprintf(f, "\n#if IN_PART(%d)\n%s#endif\n", all->natives.a[i].part, all->natives.a[i].text);

@@ -84,4 +84,25 @@ stays 'q:f32[2,1,48] k:f32[2,1,16] v:f32[2,1,10] - pk:f32[2,2,6,8] pv:f32[2,2,6,
 	'it reads a cache'
 stays 'q:f32[3,4,2,8] k:f32[3,2,9,8] v:f32[3,2,9,5] - - - n:i64[3]' 'is_causal=1' y 'it reads a cache'
 stays 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5] m:f32[9,6]' '' y 'the sizes of its mask'
+
+# A library widens keys and values of narrower types, several blocks of them, as the evaluator does.
+for type in f16 bf16; do
+	ge-load <<-END | ge-shape -o wide.g
+	hone-text 1
+	module ir=11 opset=28
+	const rows = i64[1] [70]
+	graph main {
+	  input q: f32[1,4,1,12]
+	  input k: $type[1,2,75,12]
+	  input v: $type[1,2,75,19]
+	  kw = Cast(k) {to=1}
+	  vw = Cast(v) {to=1}
+	  y = Attention(q, kw, vw, -, -, -, @rows) {is_causal=1}
+	  output y = y
+	}
+	END
+	ge-fuse wide.g -o read.g && ge-dump read.g | grep -q 'Attention(q, k, v' &&
+		ge-layout read.g | ge-plan -q | ge-emit -q -o read && run-cmp -q --tol 1e-5 --range k=-0.001:0.0005 read.so wide.g
+	ok $? "keys of $type are read as they are"
+done
 done_testing

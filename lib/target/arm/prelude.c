@@ -53,7 +53,14 @@ static const char flush_always_text[] =
 	"\t__asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(fpcr));\n"
 	"\t__asm__ volatile(\"msr fpcr, %0\" : : \"r\"(fpcr | 1UL << 24));\n";
 
+/* Of native functions (lib/native/native.h). */
+static const char eight_halves_text[] =
+	"typedef __fp16 native_eight __attribute__((vector_size(16), aligned(2), may_alias));\n"
+	"typedef float native_eight_floats __attribute__((vector_size(32)));\n"
+	"#define NATIVE_EIGHT_HALVES(p) __builtin_convertvector(*(const native_eight *)(p), native_eight_floats)\n";
+
 const struct text_section arm_text[] = {
+	{"eight_halves", eight_halves_text},
 	{"stays", stays_text},
 	{"operands", operands_text},
 	{"edges", edges_text, true},

@@ -165,12 +165,20 @@ static const char flush_always_text[] =
 	"\t__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);\n"
 	"#endif\n";
 
+/* Of native functions (lib/native/native.h). */
+static const char eight_halves_text[] =
+	"#ifdef __F16C__\n"
+	"typedef short native_eight __attribute__((vector_size(16), aligned(2), may_alias));\n"
+	"#define NATIVE_EIGHT_HALVES(p) __builtin_ia32_vcvtph2ps256(*(const native_eight *)(p))\n"
+	"#endif\n";
+
 static const char pause_text[] =
 	"#ifdef __SSE__\n"
 	"\t__builtin_ia32_pause();\n"
 	"#endif\n";
 
 const struct text_section x86_text[] = {
+	{"eight_halves", eight_halves_text},
 	{"stays", stays_text, true},
 	{"in_step", in_step_text, true},
 	{"masks", masks_text, true},
