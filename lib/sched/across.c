@@ -241,6 +241,57 @@ void sched_transpose_panels(struct schedule *r, stage_id anchor, stage_id result
 	transpose_result(r, result, loop, r->along, w);
 }
 
+/* May one step of the anchor's leading axis be computed after the other? */
+static bool may_step(struct loop_prog *p, const struct across *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	ex_id read[READS_MAX];
+	bool may = q->o && q->w && s->axis[0].extent > 1 && !p->usual && count_reductions(p) == 1 && !is_dot(p, q->anchor);
+
+	for (int n = stage_all_reads(p, q->anchor, read), i = 0; i < n; i++)
+		may &= read_group(p, read[i], s->axis[0].var) == 1;
+	return may;
+}
+
+/* Does it pay to compute and turn the results of one step of the anchor's leading axis after the other? Then they stay in the second-level
+ * cache, but constants are read again in each step, while the sums run; else all results are turned at the end. */
+static bool steps_pay(struct schedule *r, const struct across *q)
+{
+	struct loop_prog *p = r->p;
+	struct target m = sched_machine(p);
+	buf_id out = lstage(p, q->result)->out;
+	const struct loop_buf *b = lbuf(p, out);
+	const struct stage *s = lstage(p, q->anchor);
+	double rows = 0, steps = (double)b->shape[0], bytes = (double)buf_elems(p, out) * (double)dtype_size(b->dtype), constants = 0;
+	ex_id read[READS_MAX];
+
+	for (int n = stage_all_reads(p, q->anchor, read), i = 0; i < n; i++)
+		if (lbuf(p, lex(p, read[i])->buf)->scope == SCOPE_CONST)
+			constants += (double)buf_elems(p, lex(p, read[i])->buf) * (double)dtype_size(lex(p, read[i])->dtype);
+	for (int a = 1; a < s->nspatial; a++)
+		rows = a == q->o ? rows : fmax(rows, (double)s->axis[a].extent);
+	if (fmin(rows, fitted.second_axis) < fmin(steps, fitted.second_axis)) /* rows of a tile lie along the leading axis (row_axes) */
+		return false;
+	if (p->threads > 1) /* a team shares panels, and turns results together at the end */
+		return false;
+	double again = constants > fitted.cache_share * (double)m.l2 ? (steps - 1) * constants / m.l3_a_cycle : 0;
+	return bytes > (double)m.l2 && bytes / steps <= fitted.panel_share * (double)m.l2 &&
+	       fitted.memory_overlap * again < 2 * bytes / m.l3_a_cycle;
+}
+
+/* Cycles to turn the result, all at once or step by step. may: nothing else stands against steps. */
+static double turn_result_cycles(struct schedule *r, const struct across *q, bool may)
+{
+	const struct loop_buf *b = lbuf(r->p, lstage(r->p, q->result)->out);
+	double step = 1;
+
+	if (!may || !may_step(r->p, q) || !steps_pay(r, q))
+		return sched_turn_cycles(r, lstage(r->p, q->result)->out, q->o);
+	for (int d = 1; d < b->rank; d++)
+		step *= d == q->o || d == q->w ? 1 : (double)b->shape[d];
+	return (double)b->shape[0] * transpose_cycles(r, b->dtype, step, (double)b->shape[q->o], (double)b->shape[q->w]);
+}
+
 /* If nothing is reused along o (depthwise), operands are transposed one panel at a time, so that they stay in the caches next to the core.
  * The padded copy is then inlined. */
 static bool by_panels(struct schedule *r, const struct across *q, int noperands, int nmoving, buf_id moving, stage_id reader, int dim)
@@ -261,6 +312,26 @@ static bool by_panels(struct schedule *r, const struct across *q, int noperands,
 	return true;
 }
 
+/* The loop in each step of which results are computed and turned: "root", or that over the leading axis, which template_tile then leaves
+ * outermost. */
+static const char *turn_where(struct schedule *r, const struct across *q)
+{
+	static const char *const turned[] = {"together", "apart"};
+	struct loop_prog *p = r->p;
+	const char *loop = axis_loop(r, q->anchor, 0, "");
+
+	if (!may_step(p, q))
+		return "root";
+	if (sched_word(r, "turned", turned, 2, steps_pay(r, q)) == 0)
+		return "root";
+	if (q->result != q->anchor && !sched_try(r, PRIM_AFTER, sym_str(lstage(p, q->result)->name), loop)) {
+		sched_settle(r, "turned", 0);
+		return "root";
+	}
+	r->leading = 1;
+	return loop;
+}
+
 bool sched_across(struct schedule *r, stage_id anchor)
 {
 	struct loop_prog *p = r->p;
@@ -279,7 +350,7 @@ bool sched_across(struct schedule *r, stage_id anchor)
 	if (m < 0)
 		return false;
 	stage_id after = q.result == anchor ? 0 : q.result;
-	double turns = sched_turn_cycles(r, lstage(p, q.result)->out, q.o);
+	double turns = turn_result_cycles(r, &q, m == 0);
 	for (int i = 0; i < n; i++)
 		turns += sched_turn_cycles(r, operand[i], q.o);
 	for (int i = 0; i < m; i++)
@@ -291,12 +362,13 @@ bool sched_across(struct schedule *r, stage_id anchor)
 		return false;
 	if (by_panels(r, &q, n, m, moving[0], reader[0], dim[0]))
 		return true;
-	if (!transpose_result(r, q.result, "root", q.o, q.w)) {
+	const char *where = m ? "root" : turn_where(r, &q);
+	if (!transpose_result(r, q.result, where, q.o, q.w)) {
 		sched_settle(r, "along", 0);
 		return false;
 	}
 	for (int i = 0; i < n; i++)
-		sched_turn_operand(r, operand[i], q.result, "root", q.o);
+		sched_turn_operand(r, operand[i], q.result, where, q.o);
 	for (int i = 0; i < m; i++)
 		sched_turn_operand(r, moving[i], reader[i], "root", dim[i]);
 	return true;

@@ -161,7 +161,7 @@ static void pack_operands(struct schedule *r, struct tile *q)
 		const char *sample = sched_name(r, "%s.pack", sym_str(lbuf(p, b)->name));
 		if (!sched_yes(r, sample, !whole || q->dot || steps_in_set(p, q, q->read[i])))
 			continue;
-		int outer = 0;
+		int outer = r->leading;
 		while (outer < s->nspatial && outer != q->vec_axis && outer != q->row_axis && read_uses(p, q->read[i], s->axis[outer].var))
 			outer++;
 		const char *under = outer ? axis_loop(r, q->anchor, outer - 1, "") : "root";
@@ -288,7 +288,7 @@ void turn_rows(struct schedule *r, struct tile *q)
 		const char *sample = sched_name(r, "%s.turn", sym_str(lbuf(p, b)->name));
 		if (!sched_yes(r, sample, usual))
 			continue;
-		sched_turn_operand(r, b, q->anchor, "root", dim);
+		sched_turn_operand(r, b, q->anchor, q->outer ? axis_loop(r, q->anchor, q->outer - 1, "") : "root", dim);
 		q->nread = stage_all_reads(p, q->anchor, q->read);
 		if (lex(p, q->read[i])->buf == b)
 			sched_settle(r, sample, 0);

@@ -414,7 +414,7 @@ bool reduces_rows(struct loop_prog *p, stage_id s)
 	return true;
 }
 
-static int count_reductions(struct loop_prog *p)
+int count_reductions(struct loop_prog *p)
 {
 	int n = 0;
 	for (stage_id s = 1; s < p->stages.n; s++)

@@ -17,6 +17,7 @@ struct schedule {
 	int along;                       /* that axis of the anchor; -1: no */
 	buf_id moving;                   /* the operand that varies along that axis; 0: none */
 	int moving_dim;                  /* the operand's dim that is the axis */
+	int leading;                     /* axes of the anchor whose loops stay outermost: a step's results are turned in it */
 	const struct row_blocks *blocks; /* of the next tile; NULL: as it chooses */
 	const char *outside; /* panels that are the same in all iterations of that loop are packed outside of it; NULL: there is none */
 };
@@ -108,6 +109,7 @@ bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step);
 int64_t read_group(struct loop_prog *p, ex_id read, poly_var v);
 /* Does s reduce whole rows that are contiguous in all it reads (softmax, normalizations)? */
 bool reduces_rows(struct loop_prog *p, stage_id s);
+int count_reductions(struct loop_prog *p); /* stages that are left and reduce */
 /* Does one read of s vary along a spatial axis and another not? Then tiles reuse what they load. */
 bool has_reuse(struct loop_prog *p, stage_id s);
 /* Is s a product along rows that are contiguous in all it reads, of which one lies across the vectors of the result and is read once? Then

@@ -458,6 +458,7 @@ static bool begin_tile(struct schedule *r, struct tile *q)
 	q->phases = phase_axes(p, q->anchor);
 	q->borders = !q->phases && has_guard(p, lstage(p, q->anchor)->body);
 	q->function = calls_function(p, q);
+	q->outer = r->leading;
 	return true;
 }
 
