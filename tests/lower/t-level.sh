@@ -34,6 +34,41 @@ if grep -qw avx2 /proc/cpuinfo; then
 else
 	skip "rows of bytes" "no AVX2"
 fi
+
+# file LEVEL LEVEL [LINE]: an ONNX file with two MatMulNBits, and perhaps one more node.
+file() {
+	cat <<-END | ge-load | ge-export -q -o file.onnx
+	hone-text 1
+	module ir=10 opset=21
+	meta opset:com.microsoft = 1
+	const a = u8[96,2,16] [$(numbers 0 255 3072)]
+	const s = f32[192] [$(scales 192)]
+	const w = i4[96,64] [$(numbers -8 7 6144)]
+	const t = f32[96,2] [$(scales 192)]
+	graph main {
+	  input x: f32[3,64]
+	  input u: f32[3,64]
+	  y = com.microsoft.MatMulNBits(x, @a, @s) {K=64 N=96 accuracy_level=$1 bits=4 block_size=32}
+	  z = com.microsoft.MatMulNBits(u, @a, @s) {K=64 N=96 accuracy_level=$2 bits=4 block_size=32}
+	  v = DequantizeLinear(@w, @t) {axis=1 block_size=32}
+	  o = ${3:-Neg(x)}
+	  output y = y
+	  output z = z
+	  output o = o
+	}
+	END
+}
+rounded() { # N [OPTION...]: of so many rows
+	n=$1 && shift
+	ge-import -q file.onnx | ge-shape >f.g && ge-integer "$@" -o r.g f.g 2>err && is "$(ge-dump r.g | grep -c ' QuantizeLinear(')" "$n" "a file's products: $n $*"
+}
+if grep -qw avx2 /proc/cpuinfo; then
+	file 4 4 && rounded 2 && rounded 0 -q --accuracy-level 1 && rounded 0 -q --exact && hone build -q --accuracy-level 1 file.onnx -o kept && equal --tol 2e-6 kept.so f.g &&
+		hone build file.onnx -o bytes >said 2>&1 && grep -q 'rows of 2 products are rounded to bytes.*as accuracy_level 4' said && ! equal --tol 1e-4 bytes.so f.g >log && equal --tol 3e-2 bytes.so f.g
+	ok $? "accuracy_level 4 of the file" || cat err said
+	file 4 1 && rounded 0 && file 4 4 'Gemm(x, v) {transB=1}' && rounded 0
+	ok $? "a product that does not allow it: of none"
+fi
 model i4 -8 7 4 64 96 32 turned | ge-load | ge-shape | ge-integer --accuracy-level 3 2>err >out
 is "$? $(wc -l <err)" "64 1" "another level"
 done_testing

@@ -88,7 +88,8 @@ static void drop_zeros(struct module *m, const struct pass_ctx *c)
 	}
 }
 
-static bool exact, bytes;
+static bool exact;
+static int level;            /* 0: as the model has it */
 static struct target target; /* that the rows are multiplied on */
 
 enum { OPT_EXACT = 1000, OPT_LEVEL, OPT_TARGET };
@@ -100,7 +101,7 @@ static error_t option(int key, char *arg)
 	case OPT_LEVEL:
 		if (strcmp(arg, "1") && strcmp(arg, "4"))
 			die(EX_BADUSE, "--accuracy-level %s: takes 1 (floats) or 4 (rows may be rounded to bytes)", arg);
-		bytes = *arg == '4';
+		level = *arg - '0';
 		return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &target))
@@ -111,7 +112,8 @@ static error_t option(int key, char *arg)
 }
 
 static const struct argp_option options[] = {
-	{"accuracy-level", OPT_LEVEL, "N", 0, "rows times weights in blocks: 4: they may be rounded to bytes, 1: they may not (1)"},
+	{"accuracy-level", OPT_LEVEL, "N", 0,
+	 "rows times weights in blocks: 4: they may be rounded to bytes, 1: they may not (as the model says)"},
 	{"exact", OPT_EXACT, 0, 0, "divide where the model divides by a scale"},
 	{"target", OPT_TARGET, "NAME", 0, "round rows where that is faster on this target: %s (default: native)"},
 	{0},
@@ -125,6 +127,12 @@ static void round_rows(struct module *m, const struct pass_ctx *c)
 	if (!target.cores)
 		target = *target_host();
 	int n = level_rows(m, c, &target);
+	if (!level) {
+		if (n)
+			note("rows of %d product%s are rounded to bytes, block by block, as accuracy_level 4 of the model allows; --accuracy-level 1: of none",
+			     n, n == 1 ? "" : "s");
+		return;
+	}
 	note("rows of %d product%s are rounded to bytes, block by block; run-cmp of this library and one without --accuracy-level says how far that is off",
 	     n, n == 1 ? "" : "s");
 }
@@ -142,7 +150,7 @@ static void integer(struct module *m, const struct pass_ctx *c)
 		apply(m, c, (const struct rule *const[]){rules_table}, 1); /* with the products that it put before a QuantizeLinear */
 	}
 	drop_zeros(m, c);
-	if (bytes)
+	if (level ? level == 4 : !exact && module_meta(m, ACCURACY_LEVEL))
 		round_rows(m, c);
 }
 
