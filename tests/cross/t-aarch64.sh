@@ -95,6 +95,29 @@ for target in armv8.2-a armv8.6-a; do
 	right $target 16 conv.g
 	ok $? "convolutions of bytes on $target"
 done
+# Products of 16 bits by an instruction, where rates say that it is faster than f32.
+{
+	echo 'hone-text 1'
+	echo 'module ir=10 opset=28'
+	echo "const w = bf16[48,32] [$(numbers 1536)]"
+	echo 'graph main {'
+	echo '  input x: bf16[9,48]'
+	echo '  y = MatMul(x, @w)'
+	echo '  output y = y'
+	echo '}'
+} >bf16.txt
+sed 's/bf16/f16/g' bf16.txt >f16.txt
+while read -r type instruction bytes rates more; do
+	row="cpu=x;arch=arm;features=dotprod,fp16,i8mm,bf16$more;l1=64K;l2=1024K;rates=$rates"
+	ge-load $type.txt | ge-shape | ge-fuse | ge-layout -o $type.g && ge-plan --quiet --target "$row" $type.g | ge-emit --quiet --target "$row" -o lib/m 2>err &&
+		grep -q "$instruction(" lib/m.c && emulated "$bytes" bin/run-cmp --tol 0.01 lib/m.so $type.g </dev/null >log 2>&1 && grep -q ' equal$' log
+	ok $? "products of $type by $instruction, vectors of $bytes bytes"
+done <<'END'
+bf16 vbfdot 16 fma128:40,bfdot:120
+bf16 vbfdot 32 fma256:40,bfdot256:120 ,sve256
+bf16 vbfdot 64 fma512:40,bfdot512:120 ,sve512
+f16 vfmla_half 16 fma128:40,fmla_half:90
+END
 if [ -n "${HONE_MODELS-}" ] && [ -f "$HONE_MODELS/squeezenet1_1_qdq.onnx" ]; then
 	model=$HONE_MODELS/squeezenet1_1_qdq.onnx
 	hone build "$model" --quiet --integers --target x86-64 -o here/m 2>err && run-dev here/m.so --seed 7 -o here.npz >log 2>&1
