@@ -74,7 +74,7 @@ if has_terminal; then
 	NO_COLOR=1 script -qec 'stty cols 60; tune-op --seconds 2 --kb term.kb m.g -o term.g' /dev/null </dev/null | tr '\r' '\n' | grep -a '^tuning' >drawn
 	check "progress: a bar, tasks, trials, best, gain: $(tail -1 drawn)" grep -q '^tuning \[[#-]*\] [0-9]/6 tasks, [0-9]* trials, best [01]\.' drawn
 	check "in no more columns than there are" test -s drawn -a "$(awk 'length > 59' drawn | wc -l)" = 0
-	NO_COLOR=1 script -qec 'stty cols 120; tune-op --trials 1 --only MaxPool --only Gemm --kb term.kb m.g -o term.g' /dev/null </dev/null | tr '\r' '\n' | grep -a '^tuning' >drawn
+	NO_COLOR=1 script -qec 'stty cols 120; tune-op --trials 1 --seconds 1000 --only MaxPool --only Gemm --kb term.kb m.g -o term.g' /dev/null </dev/null | tr '\r' '\n' | grep -a '^tuning' >drawn
 	check "and the time that is left: $(tail -1 drawn)" test "$(grep -c 'model -*[0-9.]*%, [0-9]* s left' drawn)" -gt 0 -o ! -s drawn -a -s term.g
 else
 	skip "progress on a terminal" "no script, or no terminals"
