@@ -146,7 +146,7 @@ static bool has_section(const char *text, const char *name)
 /* Of libraries: ge-emit's texts. */
 static bool of_library(const char *name)
 {
-	static const char *const all[] = {"asks", "flush_denormals", "flush_no_more", "flush_always", "pause"};
+	static const char *const all[] = {"asks", "eight_halves", "flush_denormals", "flush_no_more", "flush_always", "pause"};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (!strcmp(all[i], name))

@@ -53,7 +53,7 @@ static const char flush_always_text[] =
 	"\t__asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(fpcr));\n"
 	"\t__asm__ volatile(\"msr fpcr, %0\" : : \"r\"(fpcr | 1UL << 24));\n";
 
-/* Of native functions (lib/native/native.h). */
+/* For native functions (lib/native/native.h). */
 static const char eight_halves_text[] =
 	"typedef __fp16 native_eight __attribute__((vector_size(16), aligned(2), may_alias));\n"
 	"typedef float native_eight_floats __attribute__((vector_size(32)));\n"

@@ -165,7 +165,7 @@ static const char flush_always_text[] =
 	"\t__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);\n"
 	"#endif\n";
 
-/* Of native functions (lib/native/native.h). */
+/* For native functions (lib/native/native.h). */
 static const char eight_halves_text[] =
 	"#ifdef __F16C__\n"
 	"typedef short native_eight __attribute__((vector_size(16), aligned(2), may_alias));\n"
