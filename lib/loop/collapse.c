@@ -323,7 +323,7 @@ static void merge(struct loop_prog *p, const struct component *c)
 /* The last part of a layout: the dim whose elements lie side by side. */
 static int innermost_dim(const struct loop_buf *b) { return b->layout.n ? b->layout.part[b->layout.n - 1].axis : b->rank - 1; }
 
-/* What a reduction takes, if that is a single buffer and each dim is gone along by one axis or none; and the axis that goes along its
+/* The operand of a reduction, if that is a single buffer and each dim is gone along by one axis or none; and the axis that goes along its
  * innermost dim. */
 struct taken {
 	const struct stage *s;

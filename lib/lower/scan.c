@@ -73,7 +73,8 @@ static bool cumsum_is_long(struct lower *L)
 
 static const char *cumsum_best(struct lower *L) { return cumsum_is_long(L) ? cumsum_algos[0] : ALGO_USUAL; }
 
-/* What stage s adds instead of e. lost: (sum - sum before) - element, which is no number where a sum is not finite; nothing is taken then. */
+/* The expression that stage s adds instead of e. lost: (sum - sum before) - element, which is no number where a sum is not finite:
+ * nothing is taken then. */
 static ex_id compensated(const struct running *q, stage_id s, ex_id e, const poly *before)
 {
 	struct lower *L = q->L;

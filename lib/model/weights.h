@@ -31,8 +31,8 @@ struct weights {
 	struct digest digest; /* of all, as they are laid out */
 };
 
-/* What M's calls, its outputs and the presets of its inputs need. w: all zero, or a copy of another model's weights: M adds what they lack.
- * M: planned, not a sketch. */
+/* Lays out the constants that M's calls, its outputs and the presets of its inputs need. w: all zero, or a copy of another model's
+ * weights: M adds what they lack. M: planned, not a sketch. */
 void weights_lay_out(struct weights *w, struct model *M);
 /* Bytes of those that model i needs, as they were if there were no others. */
 int64_t weights_alone(const struct weights *w, int i);

@@ -388,7 +388,7 @@ static void forget(struct run *x)
 		munmap(x->subject.shared, sizeof *x->subject.shared);
 }
 
-/* What an emulator takes says nothing of the machine. */
+/* The time that an emulator takes says nothing of the machine. */
 static void judge_untimed(struct run *x)
 {
 	if (!x->t->once || run_check_adversarial(x))

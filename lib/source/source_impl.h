@@ -44,7 +44,7 @@ void emissions_share(struct emission *e, int n);
 bool outline_wanted(const struct emission *e, size_t outline); /* does a function in the code for this target call it? */
 
 /* ---- source.c ---- */
-/* What the header declares, from the file or, where its name cannot be written, in place. */
+/* The header's declarations, from the file or, where its name cannot be written, in place. */
 void put_header_include(const struct emission *e, FILE *f, const char *header);
 
 /* ---- native.c ---- */
@@ -134,7 +134,8 @@ void put_flow_output(struct emission *e, FILE *f, const struct section *s, size_
 /* ---- kernels.c, tables.c, steps.c, weights.c ---- */
 void put_kernels(struct emission *e, FILE *f);
 void put_tables(struct emission *e, FILE *f);
-/* What CPUs are asked with, for the functions that put_cpu_check writes: each is of this name, and says what e's target needs and the CPU lacks. */
+/* The text that asks a CPU, for the functions that put_cpu_check writes: each is of this name, and says what e's target needs and the
+ * CPU lacks. */
 void put_cpu_asks(struct emission *e, FILE *f);
 void put_cpu_check(struct emission *e, FILE *f, const char *name);
 void put_steps(struct emission *e, FILE *f);
