@@ -118,6 +118,25 @@ static int held_by(struct loop_prog *p, stage_id s)
 	return n;
 }
 
+/* Is the copy laid out for an instruction of another stage than that of k, which takes groups that lie side by side? */
+static bool laid_out_for_dot(struct loop_prog *p, ex_id read, poly_var k)
+{
+	buf_id b = lex(p, read)->buf;
+	ex_id factor[2];
+	int64_t step;
+
+	for (stage_id s = 1; s < p->stages.n && lbuf(p, b)->layout.n; s++) {
+		const struct stage *t = lstage(p, s);
+		if (t->gone || t->naxes == t->nspatial || t->axis[t->nspatial].var == k || !is_dot(p, s))
+			continue;
+		sums_products(p, s, factor);
+		for (int i = 0; i < 2; i++)
+			if (lex(p, factor[i])->buf == b && read_step(p, factor[i], t->axis[t->nspatial].var, &step) && step == 1)
+				return true;
+	}
+	return false;
+}
+
 void sched_copy_along(struct schedule *r, ex_id read, poly_var k)
 {
 	struct loop_prog *p = r->p;
@@ -127,7 +146,7 @@ void sched_copy_along(struct schedule *r, ex_id read, poly_var k)
 	stage_id copy = b->scope == SCOPE_SCRATCH && ordered ? buf_writer(p, x.buf) : 0;
 	int64_t step;
 
-	if (!copy || lstage(p, copy)->comb != COMB_NONE || (read_step(p, read, k, &step) && step == 1))
+	if (!copy || lstage(p, copy)->comb != COMB_NONE || (read_step(p, read, k, &step) && step == 1) || laid_out_for_dot(p, read, k))
 		return;
 	for (int d = 0; d < x.n; d++)
 		if (poly_uses(p->P, x.index[d], k) && d != contiguous_axis(p, copy)) {

@@ -196,6 +196,32 @@ static const struct text texts[] = {
 	{"LayerNormalization f32 900x20 20c 20c"},
 };
 
+/* Products of bytes, whose stages depend on the signs that a target's instructions take: every sign of both operands, with zero points and
+ * without, known and not; 1x1, borders, groups, a channel each. */
+static const struct text codes[] = {
+	{"ConvInteger u8 1x12x2x7 i8 9x12x1x1c u8=3 i8=-5"},
+	{"ConvInteger u8 1x5x3x5 i8 9x5x1x1c"},
+	{"ConvInteger{strides=2,2} i8 1x12x3x7@0,2,3,1 i8 8x12x1x1c i8=-4"},
+	{"ConvInteger{pads=1,1,1,1} u8 1x4x3x7 i8 8x4x3x3c u8=131"},
+	{"ConvInteger{pads=1,1,1,1} u8 1x8x3x4@0,2,3,1 u8 9x8x3x3c u8=7 u8=200; Cast{to=1} %0 -> %1@0,2,3,1"},
+	{"ConvInteger{pads=1,1,1,1} i8 1x7x3x3 i8 8x7x3x3c i8=9 i8 8c"},
+	{"ConvInteger{pads=0,1,2,1} i8 1x4x3x5 u8 5x4x3x3c i8 scalar u8=128"},
+	{"ConvInteger{group=2 pads=1,1,1,1} u8 1x8x3x4 i8 8x4x3x3c u8=3"},
+	{"ConvInteger{group=4 pads=1,1,1,1} i8 1x12x3x3@0,2,3,1 i8 16x3x3x3c i8=5"},
+	{"ConvInteger{group=16 pads=1,1,1,1} u8 1x16x4x5@0,2,3,1 i8 16x1x3x3c u8=7"},
+	{"ConvInteger{group=16 pads=1,1,1,1} i8 1x16x4x5@0,2,3,1 u8 16x1x3x3c i8=7 u8=128"},
+	{"ConvInteger{group=5 pads=1,1} u8 1x5x9 i8 5x1x3c u8 scalar"},
+	{"ConvInteger{strides=4,4} u8 1x3x4x8 i8 9x3x4x4c u8=7"},
+	{"ConvInteger{pads=1,1,1,1} u8 1x8x3x4@0,2,3,1 i8 9x8x3x3c u8=3; Cast{to=1} %0; Mul %1 f32 9x1x1c; QuantizeLinear %2 f32=900 u8=9"},
+	{"MatMulInteger u8 7x20 i8 20x33c u8=3 i8 33c"},
+	{"MatMulInteger i8 7x21 i8 21x9 i8=-3"},
+	{"MatMulInteger i8 2x5x8 u8 2x8x9 i8 scalar u8 scalar"},
+};
+/* Instructions for products of bytes with signs alone, without the one or the other sign, of words; none. */
+static const char *const takers[] = {
+	"armv8.2-a", "armv8.6-a+sve256", "cpu=x;features=fma,avx2,avx512,vnni;l1=32K;l2=1024K", "x86-64-v3", "generic",
+};
+
 /* What is left to the evaluator, and why. */
 static const char *const refused[][2] = {
 	{"ReduceSum f32 2x2x2x2x2x2x2x2x2", "18 axes in one stage"},
@@ -278,6 +304,44 @@ static bool try_schedules(struct kernel *k)
 	vec_free(&want);
 	vec_free(&met);
 	return !why;
+}
+
+/* By default and otherwise, for one target. */
+static const char *try_taker(struct kernel *k, const char *name, const char **trace)
+{
+	struct samples want = {0}, met = {0}, got = {0};
+	const char *why = NULL;
+	struct target t;
+
+	if (!target_find(name, &t))
+		return target_why_not(name);
+	for (int otherwise = 0; otherwise < 2 && !why; otherwise++) {
+		struct lowered l;
+		why = try_schedule(k, &t, &want, otherwise ? &got : &met, &l, trace);
+		why = why ? arena_str(&a, why) : NULL; /* it may lie in the program */
+		if (l.prog)
+			prog_free(l.prog);
+		decide(&met, &want, &rng, 1);
+	}
+	vec_free(&want);
+	vec_free(&met);
+	vec_free(&got);
+	return why;
+}
+
+static void try_codes(void)
+{
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+		struct kernel k;
+		kernel_begin(&k, &codes[i], &a);
+		for (size_t n = 0; n < sizeof takers / sizeof *takers; n++) {
+			const char *trace = "", *why = try_taker(&k, takers[n], &trace);
+			ok(!why, "%s: %s%s%s", takers[n], codes[i].text, why ? ": " : "", why ? why : "");
+			if (why)
+				printf("# %s\n", trace);
+		}
+		module_free(k.m);
+	}
 }
 
 /* A reduction of any kind, type, shape, axes. */
@@ -370,6 +434,8 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2)
 		try_random();
+	if (argc < 2 || !strcmp(argv[1], "codes"))
+		try_codes();
 	if (n)
 		try_compiled(k, n);
 	return tap_done();
