@@ -245,7 +245,8 @@ enum { CANONICAL_OPSET = 28 };
  * Foreign: the operator `optype` of another domain, whole as the file has it; its own attributes are called attr:NAME; operands and results that are not
  * given leave gaps in the positions `operands` and `results`. graph(x...) is what it computes, in operators that are here.
  * Inverse: of square matrices. DynamicQuantizeLSTM: LSTM whose products read the state as DynamicQuantizeLinear rounds it in each step, all sequences together. With
- * operand 8, R is of codes, and that is the scale of each direction, or of each row.
+ * operand 8, R is of codes, and that is the scale of each direction, or of each row. Without W, X is what the input gives to the gates of all
+ * directions, one direction after the other.
  * Tokenize: the matches of a regular expression in each string, of `least` characters and more, along a new last axis, filled up with `pad`; with
  * `mark` between a start and an end. Operands 1 and 2 are the classes and the states of its automaton (struct regex_table). separators: what lies
  * between the matches instead; each two further operands are an expression that cuts the pieces which those before it leave.
@@ -262,7 +263,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Demand, 2, 2, 1, 1, PURE, "!why:s") \
 	X(Find, 2, 2, 1, 1, PURE, "") \
 	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \
-	X(DynamicQuantizeLSTM, 3, 9, 0, 3, PURE | RECURRENT, \
+	X(DynamicQuantizeLSTM, 1, 9, 0, 3, PURE | RECURRENT, \
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i input_forget:i=0 layout:i=0") \
 	X(Inverse, 1, 1, 1, 1, PURE, "") \
 	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \

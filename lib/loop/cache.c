@@ -268,34 +268,47 @@ static void part_sums(struct loop_prog *p, nest_id n, void *arg)
 		lnest(p, n)->part = true;
 }
 
-/* Is the nest of s, at the root, still as its stage made it, but for splits and order of reduce loops? around: the k loops of update. */
-static const char *factor_fits(struct loop_prog *p, stage_id s, const char *stage, nest_id update, const nest_id *around, int k)
+/* 1: the first of the k loops around the update of s is over the steps of a scan, which other stages stand in too; else 0. */
+static int steps_around(struct loop_prog *p, stage_id s, const nest_id *around, int k)
 {
-	for (int i = 0; i < k; i++)
+	return k && stage_scan_axis(lstage(p, s)) >= 0 && lnest(p, around[0])->scan && nest_blocks(p, around[0], 0, NULL, 0) > 2;
+}
+
+/* Is the nest of s, at the root or in the `steps` loops of a scan, still as its stage made it, but for splits and order of reduce loops? around: the
+ * k loops of update. */
+static const char *factor_fits(struct loop_prog *p, stage_id s, const char *stage, nest_id update, const nest_id *around, int k, int steps)
+{
+	for (int i = steps; i < k; i++)
 		if (lnest(p, around[i])->of != s || !prog_fixed(p, lnest(p, around[i])->extent) || lnest(p, around[i])->cut.n ||
 		    lnest(p, around[i])->step)
 			return whynot(p, "%s is scheduled already", stage);
 	if (sole_writer(p, s))
 		return sole_writer(p, s);
-	if (!k || nest_blocks(p, around[0], 0, NULL, 0) != 2 || lnest(p, around[0])->parent != p->root)
+	if (k <= steps || nest_blocks(p, around[steps], 0, NULL, 0) != 2 ||
+	    lnest(p, around[steps])->parent != (steps ? nest_body(p, around[0]) : p->root))
 		return whynot(p, "%s is not at the root", stage);
-	for (int a = 0; a < lstage(p, s)->nspatial; a++)
-		if (lnest(p, update)->bind[a] != poly_of(p->P, lnest(p, around[a])->var))
+	for (int a = 0; a < lstage(p, s)->nspatial; a++) {
+		poly at = poly_of(p->P, lnest(p, around[steps + a])->var);
+		if (steps && a == stage_scan_axis(lstage(p, s)))
+			at = poly_add(p->P, poly_of(p->P, lnest(p, around[0])->var), at);
+		if (lnest(p, update)->bind[a] != at)
 			return whynot(p, "%s is scheduled already", stage);
+	}
 	return NULL;
 }
 
-/* The whole of a stage as nest number `place` of the root. */
-static nest_id place_whole(struct loop_prog *p, stage_id s, size_t place)
+/* The whole of a stage as nest number `place` of the root; scan: of what one iteration of that loop over steps runs, the whole of its step. */
+static nest_id place_whole(struct loop_prog *p, stage_id s, nest_id scan, size_t place)
 {
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 
 	for (int a = 0; a < lstage(p, s)->naxes; a++) {
-		lo[a] = poly_const(p->P, 0);
-		extent[a] = axis_size(p, &lstage(p, s)->axis[a]);
+		bool step = scan && a == stage_scan_axis(lstage(p, s));
+		lo[a] = step ? poly_of(p->P, lnest(p, scan)->var) : poly_const(p->P, 0);
+		extent[a] = step ? poly_const(p->P, 1) : axis_size(p, &lstage(p, s)->axis[a]);
 	}
 	nest_id made = nest_of_stage(p, s, lo, extent);
-	nest_insert(p, p->root, place, made);
+	nest_insert(p, scan ? nest_body(p, scan) : p->root, place, made);
 	return made;
 }
 
@@ -315,8 +328,8 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 	if (n != 2 || lnest(p, block[0])->phase != BLOCK_INIT)
 		return whynot(p, "%s is scheduled already", stage);
 	nest_id update = block[1];
-	int k = nest_loops(p, update, around);
-	if ((why = factor_fits(p, s, stage, update, around, k)))
+	int k = nest_loops(p, update, around), steps = steps_around(p, s, around, k);
+	if ((why = factor_fits(p, s, stage, update, around, k, steps)))
 		return why;
 	struct stage old = *lstage(p, s);
 	struct loop_buf b = *lbuf(p, old.out);
@@ -341,10 +354,11 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 	poly by[NEST_DEPTH_MAX], at[LOOP_AXES_MAX];
 	for (int i = 0; i < k; i++) {
 		lv[i] = lnest(p, around[i])->var;
-		by[i] = i < old.nspatial ? stage_axis(p, part, i)
-			: around[i] == l ? stage_axis(p, part, old.nspatial)
-					 : stage_reduce_over(p, part, strchr(sym_str(lnest(p, around[i])->name), '.') + 1,
-							     lnest(p, around[i])->extent);
+		by[i] = i < steps                  ? poly_const(p->P, 0)
+			: i - steps < old.nspatial ? stage_axis(p, part, i - steps)
+			: around[i] == l           ? stage_axis(p, part, old.nspatial)
+						   : stage_reduce_over(p, part, strchr(sym_str(lnest(p, around[i])->name), '.') + 1,
+								       lnest(p, around[i])->extent);
 	}
 	for (int a = 0; a < old.naxes; a++) {
 		av[a] = old.axis[a].var;
@@ -354,6 +368,8 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 		guard[i] = poly_subst_many(p->P, lnest(p, update)->guard.a[i], k, lv, by);
 	ex_id none = ex_new(p, identity_const(old.comb, b.dtype));
 	stage_body(p, part, old.comb, ex_guard(p, ng, guard, ex_subst(p, old.body, old.naxes, av, at), none));
+	if (stage_scan_axis(&old) >= 0)
+		stage_scan(p, part, stage_scan_axis(&old), old.scan);
 	/* s combines the parts */
 	lstage(p, s)->naxes = old.nspatial;
 	poly index[LOOP_RANK_MAX];
@@ -361,11 +377,12 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 		index[a] = stage_axis(p, s, a);
 	index[old.nspatial] = stage_reduce(p, s, "lane", lanes);
 	stage_body(p, s, old.comb, ex_read(p, lstage(p, part)->out, b.rank + 1, index));
-	size_t place = nest_index(p, around[0]);
-	nest_remove(p, around[0]);
-	nest_id sums = place_whole(p, part, place);
+	size_t place = nest_index(p, around[steps]);
+	nest_id scan = steps ? around[0] : 0;
+	nest_remove(p, around[steps]);
+	nest_id sums = place_whole(p, part, scan, place);
 	if (p->params.n)
 		nest_walk(p, sums, part_sums, NULL);
-	place_whole(p, s, place + 1);
+	place_whole(p, s, scan, place + 1);
 	return NULL;
 }

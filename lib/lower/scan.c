@@ -139,7 +139,7 @@ struct rnn {
 	double clip;
 	enum math_fn act[ACTIVATIONS_MAX];
 	int per;        /* activations a direction */
-	stage_id input; /* t b d g: what the input gives to all gates */
+	stage_id input; /* t b d g: what the input gives to all gates; 0: operand 0 is that */
 	bool rounds;    /* products read the state as DynamicQuantizeLinear rounds it */
 	bool coded;     /* R is of codes, with a scale */
 	/* Of the direction at hand. */
@@ -193,15 +193,17 @@ static const char *read_rnn(struct rnn *q, struct lower *L, int64_t gates)
 		.L = L, .gates = gates, .dirs = strcmp(direction, "bidirectional") ? 1 : 2, .reverse = !strcmp(direction, "reverse")};
 	q->batch_first = attr_i(L->n, "layout");
 	q->clip = attr_f(L->n, "clip");
-	if (low_rank(L, 0) != 3 || low_rank(L, 1) != 3 || low_rank(L, 2) != 3)
+	if (low_rank(L, 0) != 3 || (low_has(L, 1) && low_rank(L, 1) != 3) || low_rank(L, 2) != 3)
 		return "the sequence, W or R is not of rank 3";
 	q->T = L->shape[0][q->batch_first];
 	q->B = L->shape[0][!q->batch_first];
 	q->I = L->shape[0][2];
 	q->H = L->shape[2][2];
-	if (L->shape[1][0] != q->dirs || L->shape[1][1] != gates * q->H || L->shape[1][2] != q->I || L->shape[2][1] != gates * q->H ||
-	    !q->T)
-		return "W or R do not fit the sequence";
+	if (low_has(L, 1) ? L->shape[1][0] != q->dirs || L->shape[1][1] != gates * q->H || L->shape[1][2] != q->I
+			  : q->I != q->dirs * gates * q->H)
+		return "W does not fit the sequence";
+	if (L->shape[2][1] != gates * q->H || !q->T)
+		return "R does not fit the sequence";
 	return check_lengths(q);
 }
 
@@ -292,9 +294,12 @@ static ex_id from_input(struct rnn *q, stage_id s, int gate)
 {
 	struct lower *L = q->L;
 	poly step = stage_axis(L->p, s, 0), t = q->d || q->reverse ? poly_sub(L->p->P, poly_const(L->p->P, q->T - 1), step) : step;
-	poly at[4] = {t, stage_axis(L->p, s, 1), poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), gate * q->H)};
+	poly b = stage_axis(L->p, s, 1), g = poly_addc(L->p->P, stage_axis(L->p, s, 2), gate * q->H), d = poly_const(L->p->P, q->d);
+	poly of_all = poly_addc(L->p->P, g, q->d * q->gates * q->H);
+	ex_id x = q->input ? low_of(L, q->input, (poly[]){t, b, d, g})
+			   : low_read_wide(L, 0, q->batch_first ? (poly[]){b, t, of_all} : (poly[]){t, b, of_all});
 
-	return plus(q, low_of(L, q->input, at), bias(q, s, gate, false));
+	return plus(q, x, bias(q, s, gate, false));
 }
 
 /* And from the state: stage sums has it, bias added. */
@@ -534,7 +539,8 @@ static const char *recurrent(struct lower *L, int gates, const char *const *usua
 	q.coded = q.rounds && low_has(L, 8);
 	if (why || (why = read_activations(&q, usual, per)))
 		return why;
-	input_product(&q);
+	if (low_has(L, 1))
+		input_product(&q);
 	for (q.d = 0; q.d < q.dirs; q.d++) {
 		q.scan = next_scan(L);
 		direction(&q);

@@ -88,6 +88,7 @@ static const char *recurrent_operands(struct native *n, struct recurrent *q)
 static const char *recurrent_read(struct native *n, struct recurrent *q, int gates, bool rounds)
 {
 	const struct native_tensor *x = &n->in[0], *w = &n->in[1], *r = &n->in[2];
+	bool weighed = native_has(n, 1);
 	const char *direction = native_str(n, "direction"), *why;
 	int64_t cells;
 
@@ -98,9 +99,9 @@ static const char *recurrent_read(struct native *n, struct recurrent *q, int gat
 	q->input_forget = native_int(n, "input_forget");
 	q->linear_before_reset = native_int(n, "linear_before_reset");
 	q->clip = native_float(n, "clip");
-	if (n->nin < 3 || !native_is_float(x->type))
+	if (n->nin < 3 || !native_has(n, 2) || !(weighed || rounds) || !native_is_float(x->type))
 		return native_no_type();
-	if (x->rank != 3 || w->rank != 3 || r->rank != 3)
+	if (x->rank != 3 || (weighed && w->rank != 3) || r->rank != 3)
 		return "the sequence, W or R is not of rank 3";
 	q->T = x->dims[q->batch_first];
 	q->B = x->dims[!q->batch_first];
@@ -109,8 +110,9 @@ static const char *recurrent_read(struct native *n, struct recurrent *q, int gat
 	if (q->H > RECURRENT_LARGEST || q->I > RECURRENT_LARGEST || __builtin_mul_overflow(q->B, 2 * q->H, &cells) ||
 	    __builtin_mul_overflow(cells, q->T, &cells))
 		return "the sequences are too large";
-	if (w->dims[0] != q->dirs || w->dims[1] != q->gates * q->H || w->dims[2] != q->I || r->dims[0] != q->dirs ||
-	    r->dims[1] != q->gates * q->H)
+	if (weighed ? w->dims[0] != q->dirs || w->dims[1] != q->gates * q->H || w->dims[2] != q->I : q->I != q->dirs * q->gates * q->H)
+		return weighed ? "W or R do not fit the sequence" : "the gates' input does not fit R";
+	if (r->dims[0] != q->dirs || r->dims[1] != q->gates * q->H)
 		return "W or R do not fit the sequence";
 	if ((why = recurrent_activations(n, q)))
 		return why;

@@ -3,10 +3,11 @@
 /* A direction, and the sequences of it that are at hand: up to four, in step. */
 struct RECURRENT(group) {
 	const struct recurrent *q;
-	int64_t d, b, n;                           /* direction, first sequence, how many */
-	const RECURRENT_REAL *W, *R, *wb, *rb, *P; /* of the direction; biases and peepholes may be NULL */
-	RECURRENT_REAL *h, *c, *from;              /* a row for each sequence: state, cell, state as products read it */
-	RECURRENT_REAL *x, *g, *r;                 /* a row for each at hand: input of a step, sums of gates by input and by state */
+	int64_t d, b, n; /* direction, first sequence, how many */
+	const RECURRENT_REAL *W, *R, *wb, *rb,
+		*P;                   /* of the direction; W (x is what the input gives to all gates), biases and peepholes may be NULL */
+	RECURRENT_REAL *h, *c, *from; /* a row for each sequence: state, cell, state as products read it */
+	RECURRENT_REAL *x, *g, *r;    /* a row for each at hand: input of a step, sums of gates by input and by state */
 };
 
 typedef RECURRENT_REAL RECURRENT(vec) __attribute__((vector_size(32), aligned(sizeof(RECURRENT_REAL)), may_alias));
@@ -170,7 +171,10 @@ static void RECURRENT(step)(struct RECURRENT(group) * u, int64_t s)
 	for (int64_t k = 0; k < u->n; k++)
 		if (s < RECURRENT(length)(q, u->b + k))
 			RECURRENT(load)(q->x, RECURRENT(at)(u, u->b + k, s, &y), q->I, u->x + k * q->I);
-	RECURRENT(products)(u->W, u->wb, u->x, u->n, all, q->I, u->g, all);
+	if (u->W)
+		RECURRENT(products)(u->W, u->wb, u->x, u->n, all, q->I, u->g, all);
+	for (int64_t i = 0; i < u->n * all && !u->W; i++)
+		u->g[i] = u->x[i / all * q->I + u->d * all + i % all] + (u->wb ? u->wb[i % all] : 0);
 	RECURRENT(products)(u->R, u->rb, u->from + u->b * q->H, u->n, all, q->H, u->r, all);
 	for (int64_t k = 0; k < u->n; k++) {
 		if (s >= RECURRENT(length)(q, u->b + k))
@@ -270,15 +274,16 @@ static const RECURRENT_REAL *RECURRENT(state_weights)(struct native *n, const st
 static const char *RECURRENT(run)(struct native *n, const struct recurrent *q)
 {
 	int64_t all = q->gates * q->H, row = q->I + 2 * all, cells = q->B * q->H;
-	bool any = q->T && q->B, biased = any && native_has(n, 3), peeps = any && q->gates == 4 && native_has(n, 7);
+	bool any = q->T && q->B, weighed = native_has(n, 1), biased = any && native_has(n, 3),
+	     peeps = any && q->gates == 4 && native_has(n, 7);
 	RECURRENT_REAL *memory = n->scratch(n, (size_t)(row * RECURRENT_GROUP + cells * (q->rounds ? 3 : 2)) * sizeof *memory);
-	const RECURRENT_REAL *W = any ? RECURRENT_ALL(n, &n->in[1]) : memory, *R = any ? RECURRENT(state_weights)(n, q) : memory;
+	const RECURRENT_REAL *W = any && weighed ? RECURRENT_ALL(n, &n->in[1]) : memory, *R = any ? RECURRENT(state_weights)(n, q) : memory;
 	const RECURRENT_REAL *B = biased ? RECURRENT_ALL(n, &n->in[3]) : NULL, *P = peeps ? RECURRENT_ALL(n, &n->in[7]) : NULL;
 
 	if (!W || !R || !memory || (biased && !B) || (peeps && !P))
 		return native_no_room(n);
 	for (int64_t d = 0; d < q->dirs; d++) {
-		struct RECURRENT(group) u = {.q = q, .d = d, .W = W + d * all * q->I, .R = R + d * all * q->H};
+		struct RECURRENT(group) u = {.q = q, .d = d, .W = weighed ? W + d * all * q->I : NULL, .R = R + d * all * q->H};
 		u.wb = B ? B + d * 2 * all : NULL;
 		u.rb = B ? u.wb + all : NULL;
 		u.P = P ? P + d * 3 * q->H : NULL;

@@ -50,6 +50,14 @@ static const char *check_lengths(struct infer *I, dim seq)
 	return NULL;
 }
 
+/* An operator without W has the gates' input of all directions, `rows` of each, as X. */
+static const char *check_weights(struct infer *I, dim rows)
+{
+	if (!rule_has(I, 2))
+		return "operand 2 is missing";
+	return rule_has(I, 1) || rule_rank(I, 0) != 3 ? NULL : rule_extent(I, 0, 2, poly_mulc(rule_polys(I), rows, directions_of(I->n)));
+}
+
 /* R of an operator that rounds is of codes where it has a scale, of one number or of one for each row. */
 static const char *check_codes(struct infer *I, dim rows)
 {
@@ -87,7 +95,8 @@ static const char *shape_recurrent(struct infer *I)
 		hidden = rule_const(I, attr_i(I->n, "hidden_size"));
 	int64_t gates = gates_of(I->n);
 	dim all = poly_mulc(P, hidden, gates), state[] = {batch_first ? batch : dirs, batch_first ? dirs : batch, hidden};
-	if ((why = check_extents(I, 1, 3, (dim[]){dirs, all, input})) || (why = check_extents(I, 2, 3, (dim[]){dirs, all, hidden})) ||
+	if ((why = check_weights(I, all)) || (why = check_extents(I, 1, 3, (dim[]){dirs, all, input})) ||
+	    (why = check_extents(I, 2, 3, (dim[]){dirs, all, hidden})) ||
 	    (why = check_extents(I, 3, 2, (dim[]){dirs, poly_mulc(P, all, 2)})) || (why = check_extents(I, 4, 1, &batch)) ||
 	    (why = check_extents(I, 5, 3, state)) || (why = check_extents(I, 6, 3, state)) ||
 	    (why = check_extents(I, 7, 2, (dim[]){dirs, poly_mulc(P, hidden, 3)})) || (why = check_lengths(I, seq)) ||
@@ -108,7 +117,7 @@ static const char *shape_recurrent(struct infer *I)
 static double flops_recurrent(struct module *m, const struct node *n)
 {
 	const struct type *x = &val(m, n->in[0])->type;
-	int64_t w = type_count(m, &val(m, n->in[1])->type), r = type_count(m, &val(m, n->in[2])->type), t, b;
+	int64_t w = n->in[1] ? type_count(m, &val(m, n->in[1])->type) : 0, r = type_count(m, &val(m, n->in[2])->type), t, b;
 
 	if (w < 0 || r < 0 || x->rank != 3 || !poly_is_const(m->dims, x->dims[0], &t) || !poly_is_const(m->dims, x->dims[1], &b))
 		return 0;

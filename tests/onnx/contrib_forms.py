@@ -546,7 +546,7 @@ def DynamicQuantizeLSTM():
     s, b, n, hid, two = n_of(1, 5), n_of(1, 2), n_of(1, 6), n_of(1, 5), n_of(0, 1)
     t = pick(np.uint8, np.int8)
     code = lambda *z: Const(rng.integers(-60, 60, z).astype(np.int8) if t == np.int8 else rng.integers(68, 188, z).astype(np.uint8))
-    zero = Const(np.full(1 + two, 0 if t == np.int8 else 128, t))
+    zero = Const(np.full(1 + two, 0 if t == np.int8 else pick(3, 128), t))
     scale = lambda: Const(np.full(1 + two, 0.01, np.float32))
     return Form([f32(s, b, n), code(1 + two, n, 4 * hid), code(1 + two, hid, 4 * hid), Const(f32(1 + two, 8 * hid)) if some() else None, None,
                  f32(1 + two, b, hid) if some() else None, f32(1 + two, b, hid) if some() else None, None, scale(), zero, scale(), zero],

@@ -104,6 +104,7 @@ static const struct text texts[] = {
 	{"hone.DynamicQuantizeLSTM{direction=bidirectional hidden_size=40} f32 5x3x30 2x160x30c 2x160x40c 2x320c _ 2x3x40"},
 	{"hone.DynamicQuantizeLSTM{direction=bidirectional hidden_size=41} f32 5x3x30 2x164x30c i8 2x164x41c f32 2x328c _ 2x3x41 _ _ 2x1=.002,.003"},
 	{"hone.DynamicQuantizeLSTM{hidden_size=40} f32 5x1x30 1x160x30c i8 1x160x40c f32 1x320c _ _ _ _ 1x1=.002"},
+	{"hone.DynamicQuantizeLSTM{direction=bidirectional hidden_size=21} f32 4x2x168 _ i8 2x84x21c f32 2x168c _ 2x2x21 _ _ 2x1=.002,.003"},
 	{"GRU{hidden_size=40 linear_before_reset=1} f32 1x1x30 1x120x30 1x120x40 1x240 _ 1x1x40"},
 	{"ArgMax{keepdims=0} f16 7x60"},
 	/* rows that are read where they lie */

@@ -5,7 +5,7 @@
 
 static const struct contrib_row *const tables[] = {
 	contrib_activations, contrib_attentions, contrib_blocks,   contrib_convs,     contrib_experts,
-	contrib_norms,       contrib_others,     contrib_products, contrib_quantised,
+	contrib_norms,       contrib_others,     contrib_products, contrib_quantised, contrib_recurrent,
 };
 
 static const struct contrib_row *row_of(const char *name)

@@ -11,7 +11,7 @@ struct contrib_row {
 
 /* Each ends with a row without a name. */
 extern const struct contrib_row contrib_activations[], contrib_attentions[], contrib_blocks[], contrib_convs[], contrib_experts[],
-	contrib_norms[], contrib_others[], contrib_products[], contrib_quantised[];
+	contrib_norms[], contrib_others[], contrib_products[], contrib_quantised[], contrib_recurrent[];
 
 /* activations.c: v after the activation that attribute `activation` names, if there is one; its numbers are in attributes "activation_alpha",
  * "activation_beta", "activation_gamma", or one after the other in "activation_params". import_die: there is no such activation. */
