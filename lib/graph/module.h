@@ -120,8 +120,6 @@ void module_free(struct module *m);
 
 /* What the metadata have under a key; NULL: nothing. */
 const char *module_meta(const struct module *m, const char *key);
-/* Key of a model whose products of weights in blocks may all have their rows rounded to bytes: the value is 4, MatMulNBits' accuracy_level. */
-#define ACCURACY_LEVEL "accuracy_level"
 /* value 0: takes the key out. */
 void module_set_meta(struct module *m, const char *key, sym value);
 

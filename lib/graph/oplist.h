@@ -5,6 +5,7 @@
  * -1: any number. Attributes are "name:kind" or "name:kind=default", sorted; kind i int, f float, s string,
  * I ints, F floats, S strings, t tensor, g graph, G graphs, y type; ! marks a required one. A default of one
  * number stands for a list of it, as long as is wanted. Defaults stand nowhere else: attr_i, attr_f and attr_s ask here.
+ * accuracy_level of DequantizeLinear is hone's own: 4 lets rows that are multiplied with these weights be rounded to bytes (ge-integer).
  * Bodies are closed: an operator with bodies has in `captures` how many of its last operands are values of
  * its graph that the bodies use; they are the last inputs of each body, in the same order. */
 #ifndef HONE_OPLIST_H
@@ -66,7 +67,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(DFT, 1, 3, 1, 1, PURE, "inverse:i=0 onesided:i=0") \
 	X(DeformConv, 3, 5, 1, 1, PURE | ANCHOR | WINDOW, "dilations:I=1 group:i=1 kernel_shape:I offset_group:i=1 pads:I=0 strides:I=1") \
 	X(DepthToSpace, 1, 1, 1, 1, PURE | MOVE | ANY_LAYOUT, "!blocksize:i mode:s=DCR") \
-	X(DequantizeLinear, 2, 3, 1, 1, PURE | ELEMENTWISE | UNPACK, "axis:i=1 block_size:i=0 output_dtype:i=0") \
+	X(DequantizeLinear, 2, 3, 1, 1, PURE | ELEMENTWISE | UNPACK, "accuracy_level:i axis:i=1 block_size:i=0 output_dtype:i=0") \
 	X(Det, 1, 1, 1, 1, PURE, "") \
 	X(Div, 2, 2, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Dropout, 1, 3, 1, 2, RANDOM, "seed:i") \

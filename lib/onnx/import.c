@@ -617,7 +617,6 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	symbols_sum(c.m);
 	convert_finish(&c);
 	import_refer(&c);
-	import_level(&c);
 	arena_release(&arena);
 	vec_free(&c.external);
 	vec_free(&c.late);

@@ -53,9 +53,8 @@ struct importer {
 	VEC(struct reference) refer; /* by the blob store, once all are known */
 	VEC(struct late) late;       /* conversions that need types (convert.c) */
 	VEC(struct aligned) aligned;
-	VEC(node_id) after;    /* nodes to append after the one being converted */
-	VEC(bool) asked;       /* node: its operands' types were looked for (ml.c) */
-	int in_blocks, coarse; /* MatMulNBits that became ONNX's operators, and those of accuracy_level 4 (contrib/n_bits.c) */
+	VEC(node_id) after; /* nodes to append after the one being converted */
+	VEC(bool) asked;    /* node: its operands' types were looked for (ml.c) */
 };
 
 /* "FILE: graph/node (Op): what", 65. */
@@ -66,9 +65,6 @@ noreturn void import_unsupported(struct importer *c, const char *fmt, ...) __att
 /* A name of the file. A NUL within becomes U+2400, so names stay apart. */
 sym import_name(const ProtobufCBinaryData *b);
 static inline bool bytes_are(const ProtobufCBinaryData *b, const char *s) { return b->len == strlen(s) && !memcmp(b->data, s, b->len); }
-
-/* contrib/n_bits.c: what the file says of all its products of weights in blocks goes into the metadata. When all nodes are there. */
-void import_level(struct importer *c);
 
 /* tensors.c */
 struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *t);

@@ -540,6 +540,8 @@ struct lowered opset_lower(struct module *m, const struct node *n, int opset)
 	for (size_t i = 0; i < COUNT(attributes); i++)
 		if (attributes[i].op == n->op && attributes[i].since > opset)
 			drop(&l, attributes[i].name);
+	if (n->op == OP_DequantizeLinear)
+		drop(&l, "accuracy_level"); /* hone's own */
 	for (size_t i = 0; i < COUNT(special); i++)
 		if (special[i].op == n->op && special[i].lower)
 			special[i].lower(m, n, opset, &l);

@@ -37,6 +37,12 @@ grep -q '^z .*DIFFERENT' cmp.out
 holds $? -eq 0 "and says so"
 run-cmp --json a.npz a.npz | grep -q '"output": "z", .*"equal": true'
 holds $? -eq 0 "as JSON"
+for op in Identity Neg; do
+	printf 'hone-text 1\nmodule ir=10 opset=21\ngraph main {\n  input x: f32[4,3]\n  y = %s(x)\n  output y = y\n}\n' $op | ge-load -o $op.g
+done
+run-cmp --argmax Neg.g Identity.g >cmp.out
+run-cmp --argmax Identity.g Identity.g >>cmp.out && [ "$(sed -n 's/.*; argmax of \(.*\) differs/\1/p' cmp.out | tr '\n' ' ')" = "4 of 4 rows 0 of 4 rows " ]
+holds $? -eq 0 "rows whose largest element is another"
 
 # Files by hand: magic, version, header length (118), header, data.
 npy() { # DESCR ORDER SHAPE

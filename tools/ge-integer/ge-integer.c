@@ -1,6 +1,7 @@
 /* Quantised models (QuantizeLinear, DequantizeLinear around nodes of floats) in ONNX's integer operators. */
 #include <math.h>
 #include <string.h>
+#include "common/facts.h"
 #include "integer.h"
 #include "op/pass.h"
 
@@ -126,7 +127,8 @@ static void round_rows(struct module *m, const struct pass_ctx *c)
 {
 	if (!target.cores)
 		target = *target_host();
-	int n = level_rows(m, c, &target);
+	int n = level_rows(m, c, &target, level == 4);
+	facts_number("rounded", n);
 	if (!level) {
 		if (n)
 			note("rows of %d product%s are rounded to bytes, block by block, as accuracy_level 4 of the model allows; --accuracy-level 1: of none",
@@ -150,8 +152,9 @@ static void integer(struct module *m, const struct pass_ctx *c)
 		apply(m, c, (const struct rule *const[]){rules_table}, 1); /* with the products that it put before a QuantizeLinear */
 	}
 	drop_zeros(m, c);
-	if (level ? level == 4 : !exact && module_meta(m, ACCURACY_LEVEL))
+	if (level ? level == 4 : !exact && level_allowed(m))
 		round_rows(m, c);
+	level_forget(m);
 }
 
 static const struct pass pass = {

@@ -17,8 +17,11 @@ extern const struct rule rules_qlinear[];    /* QLinearConv, QLinearMatMul */
 /* Node n moves its operands' elements (the first mover_operands of them), those of bytes too, and invents none but by a Pad. */
 bool mover_is(struct module *m, node_id n);
 uint32_t mover_operands(const struct node *n);
-/* Rounds the rows of products with weights in blocks to bytes, where t multiplies them faster so. Of how many products. */
-int level_rows(struct module *m, const struct pass_ctx *c, const struct target *t);
+/* level.c. Rounds the rows of products with weights in blocks to bytes, where t multiplies them faster so; all: also of products for which the
+ * model does not allow it. Of how many products. */
+int level_rows(struct module *m, const struct pass_ctx *c, const struct target *t, bool all);
+bool level_allowed(struct module *m); /* for one product at least */
+void level_forget(struct module *m);  /* what the model allows: no DequantizeLinear says so any more */
 
 /* All values of bytes of type `from` that may be recoded become ones of type `to`; only_wanted: those that a MatMulInteger reads as
  * operand 1, and what is joined to them. */

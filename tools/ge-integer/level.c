@@ -1,5 +1,5 @@
-/* --accuracy-level 4: products whose rows may become bytes, as that level of MatMulNBits says. With weights in blocks, rows times their codes
- * is a sum of integers in each block. Each block of a row gets a scale, a 127th of its largest magnitude:
+/* Products whose rows may become bytes, as accuracy_level 4 of MatMulNBits says: those whose weights carry the word (DequantizeLinear's
+ * accuracy_level), or all with --accuracy-level 4. With weights in blocks, rows times their codes is a sum of integers in each block. Each block of a row gets a scale, a 127th of its largest magnitude:
  *
  *   x -> DequantizeLinear(QuantizeLinear(x, s), s), s = max(|x|) / 127 of each block
  *
@@ -11,7 +11,10 @@
 #include "lower/packed.h"
 #include "op/pass.h"
 
-enum { MOST = 127 }; /* the largest code of a row */
+enum {
+	MOST = 127,  /* the largest code of a row */
+	ROUNDED = 4, /* the level that allows bytes */
+};
 
 /* A value in codes: of blocks so long. */
 struct rounded {
@@ -23,6 +26,7 @@ struct level {
 	struct module *m;
 	const struct pass_ctx *c;
 	const struct target *target;
+	bool all;        /* else those that the model allows */
 	struct map done; /* by value: 1 + the last of `rounded` that was made of it */
 	VEC(struct rounded) rounded;
 	VEC(node_id) order; /* of the graph at hand, so far */
@@ -34,7 +38,7 @@ struct level {
 struct product {
 	val_id x;
 	int64_t block, columns;
-	bool four_bits;
+	bool four_bits, allowed;
 };
 
 static const struct type *type_of(struct level *l, val_id v) { return &val(l->m, v)->type; }
@@ -77,6 +81,7 @@ static bool find_product(struct level *l, const struct node *n, struct product *
 	int64_t axis = attr_i(w, "axis"), K = codes->dims[summed];
 	*p = (struct product){.x = n->in[0], .block = attr_i(w, "block_size"), .columns = codes->dims[!summed]};
 	p->four_bits = dtype_is_int4(codes->dtype);
+	p->allowed = l->all || attr_i(w, "accuracy_level") == ROUNDED;
 	return (p->four_bits || codes->dtype == DT_I8 || codes->dtype == DT_U8) && (axis < 0 ? axis + 2 : axis) == summed && p->block > 1 &&
 	       p->block < K && K % p->block == 0;
 }
@@ -143,7 +148,7 @@ static void round_rows(struct level *l, node_id id)
 {
 	struct product p;
 
-	if (!find_product(l, node(l->m, id), &p))
+	if (!find_product(l, node(l->m, id), &p) || !p.allowed)
 		return;
 	if (!packed_bytes_pay(l->target, p.four_bits, p.block, p.columns)) {
 		pass_why(l->c, l->m, id, "its rows stay floats: the target is not faster with blocks of bytes");
@@ -173,9 +178,9 @@ static void round_graph(struct level *l, graph_id g)
 	map_free(&l->done);
 }
 
-int level_rows(struct module *m, const struct pass_ctx *c, const struct target *t)
+int level_rows(struct module *m, const struct pass_ctx *c, const struct target *t, bool all)
 {
-	struct level l = {.m = m, .c = c, .target = t};
+	struct level l = {.m = m, .c = c, .target = t, .all = all};
 	struct graph_list list = {0};
 
 	module_graph_order(m, &list);
@@ -185,4 +190,19 @@ int level_rows(struct module *m, const struct pass_ctx *c, const struct target *
 	vec_free(&l.rounded);
 	vec_free(&l.order);
 	return l.products;
+}
+
+bool level_allowed(struct module *m)
+{
+	for (node_id n = 1; n < m->nodes.n; n++)
+		if (node(m, n)->op == OP_DequantizeLinear && attr_i(node(m, n), "accuracy_level") == ROUNDED)
+			return true;
+	return false;
+}
+
+void level_forget(struct module *m)
+{
+	for (node_id n = 1; n < m->nodes.n; n++)
+		if (node(m, n)->op == OP_DequantizeLinear)
+			attr_drop(m, n, "accuracy_level");
 }

@@ -116,6 +116,7 @@ void build(struct hone *h)
 	}
 	stem_keep(h);
 	measure_shares(h);
+	level_cost(h);
 	progress(h, NULL);
 	place_remove(h);
 	child_end();

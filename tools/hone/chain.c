@@ -145,6 +145,8 @@ struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, co
 	c.reads_input = !strcmp(h->last, "-");
 	struct facts f = child_must(h, &c);
 	take_notes(h, s, *prefix != 0, &f);
+	if (s == STAGE_integer && !*prefix && !h->aside && facts_value(&f, "rounded") > 0)
+		h->before_level = h->before_gears ? h->before_gears : h->last;
 	chain_line(h, name, since, &f);
 	h->last = next;
 	h->digest = facts_get(&f, "digest");
@@ -179,6 +181,7 @@ static void gears_run(struct hone *h)
 	struct words w = {0};
 
 	gears_words(h, &w);
+	h->before_gears = h->last;
 	chain_stage(h, STAGE_gears, "", &w);
 	chain_run(h, STAGE_fold, STAGE_prune, CLEAN, "");
 }

@@ -79,6 +79,9 @@ struct hone {
 	/* what the report says */
 	struct words plan_notes, gear_notes, form_times, remarks;
 	bool open_sizes, slow_path; /* as ge-plan has it */
+	const char *before_level;   /* the graph before ge-integer, or before gears, if rows were rounded to bytes; NULL: none were */
+	const char *before_gears;   /* NULL: it has none */
+	double level_seconds;       /* of processor time, for telling what rounding changes */
 	const char *high, *low;     /* the two forms of a model that may be mixed */
 	bool forms_differ;          /* else there was nothing to choose */
 	const char *target;         /* what the library is for; NULL: this machine */
@@ -194,6 +197,8 @@ void gears_words(struct hone *h, struct words *w);
 /* forms.c: both forms, and the choice. */
 void mixed_run(struct hone *h);
 void mixed_fastest(struct hone *h); /* the fastest of mixture and forms, as whole models, becomes h->last */
+/* level.c: what rounding rows to bytes costs, for the report; nothing where none were rounded. */
+void level_cost(struct hone *h);
 /* timing.c */
 bool library_of(struct hone *h, const char *graph, const char *name);     /* WORK/NAME.so, made quietly; false: it cannot be */
 double library_least(struct hone *h, const char *library);                /* seconds of its fastest run; NAN: it has none */

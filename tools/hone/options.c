@@ -1,6 +1,8 @@
 /* The command line: verbs and their options, what each is for, and help. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/option.h"
 #include "common/shown.h"
 #include "hone.h"
 
@@ -46,6 +48,8 @@ static const struct option_row rows[] = {
 	{"exact", 0, NULL, MODELS, "integer", "divide where a quantised model divides by a scale"},
 	{"accuracy-level", 0, "N", MODELS, "integer",
 	 "4: rows times weights of few bits in blocks may be rounded\nto bytes, where that is faster; 1: they may not"},
+	{"level-seconds", 0, "S", LIBRARIES, "",
+	 "processor time for telling how far rounded rows change\nthe outputs (20); 0: do not tell"},
 	{"integers", 0, NULL, MODELS, "", "compute every quantised node in integers"},
 	{"mixed", 0, NULL, MODELS, "", "nodes in the type that was measured to be the fastest,\nas ge-mixed says"},
 	{"error", 0, "X", MODELS, "mixed-choice", "--mixed: outputs change by X of their largest element\nat most"},
@@ -277,6 +281,8 @@ bool options_read(struct hone *h, int argc, char **argv)
 	msg_quiet = h->quiet;
 	if (given_is(h, "list"))
 		return true;
+	h->level_seconds =
+		given_is(h, "level-seconds") ? option_number("--level-seconds", given_value(h, "level-seconds"), 0, INFINITY) : 20;
 	if (given_is(h, "target") && given_is(h, "runner"))
 		die(EX_BADUSE, "--target: a runner says itself what it is");
 	if (given_is(h, "error") && !given_is(h, "mixed"))

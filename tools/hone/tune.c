@@ -133,6 +133,7 @@ void tune(struct hone *h)
 	if (!h->quiet && !given_is(h, "json") && !elsewhere)
 		time_both(h, plain);
 	stem_keep(h);
+	level_cost(h);
 	progress(h, NULL);
 	FILE *f = textfile_open(&report, NULL);
 	if (!h->quiet)

@@ -1,4 +1,5 @@
 /* run-cmp: do two things give the same numbers? */
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,11 +32,12 @@ enum {
 	OPT_TIE,
 	OPT_SECONDS,
 	OPT_MEMORY,
-	OPT_BODIES
+	OPT_BODIES,
+	OPT_ARGMAX
 };
 static struct input_spec spec;
 static double tolerance = 1e-4, tie = 1e-3, change, seconds;
-static bool rewritten, by_layers, tolerance_given;
+static bool rewritten, by_layers, tolerance_given, argmax;
 static unsigned long runs = 1;
 
 static const struct argp_option options[] = {
@@ -56,6 +58,7 @@ static const struct argp_option options[] = {
 	{"tie", OPT_TIE, "X", 0, "--layers: the largest distance from that middle, in steps of the quantiser; 1e-3"},
 	{"tol", OPT_TOL, "X", 0, "the largest max|y-r| / max|r| that counts as equal; 1e-4"},
 	{"runs", OPT_RUNS, "N", 0, "run N times, with seeds that follow one another; 1"},
+	{"argmax", OPT_ARGMAX, 0, 0, "say in how many rows, along the last axis, another element is the largest"},
 	{"change", OPT_CHANGE, "X", 0,
 	 "fail if the reference's floating outputs change by less than X of their scale between "
 	 "the first two runs"},
@@ -91,6 +94,7 @@ static error_t option(int key, char *arg)
 	case OPT_GIVE: vec_push(&source_sizes.given, ((struct source_const){arg})); return 0;
 	case OPT_REWRITTEN: rewritten = true; return 0;
 	case OPT_LAYERS: by_layers = true; return 0;
+	case OPT_ARGMAX: argmax = true; return 0;
 	case OPT_TIE: tie = option_number("--tie", arg, 0, 1); return 0;
 	case OPT_TOL:
 		tolerance = option_number("--tol", arg, 0, INFINITY);
@@ -136,6 +140,7 @@ struct difference {
 	double scale;    /* max|r| */
 	int64_t at;      /* element of the largest difference */
 	double cosine;
+	int64_t rows, flipped; /* --argmax: rows along the last axis, and those whose largest element is another one; 0: not looked at */
 };
 
 /* A NaN is equal to nothing, but in a rewritten model to a NaN; an infinity to itself alone. */
@@ -161,6 +166,27 @@ static const struct tensor *as_written(const struct tensor *t, enum dtype file, 
 	for (int64_t i = 0, n = tensor_count(t); i < n; i++)
 		tensor_set(y, i, tensor_get(t, i));
 	return y;
+}
+
+/* Of n elements from i on, the first that none is larger than. */
+static int64_t largest(const struct tensor *t, int64_t i, int64_t n)
+{
+	int64_t at = 0;
+
+	for (int64_t k = 1; k < n; k++)
+		if (tensor_get(t, i + k) > tensor_get(t, i + at))
+			at = k;
+	return at;
+}
+
+static void count_flipped(const struct tensor *y, const struct tensor *r, struct difference *d)
+{
+	int64_t n = r->rank > 0 ? r->dims[r->rank - 1] : 0, count = tensor_count(r);
+
+	if (!argmax || n < 2)
+		return;
+	for (int64_t i = 0; i < count; i += n, d->rows++)
+		d->flipped += largest(y, i, n) != largest(r, i, n);
 }
 
 static struct difference compare(const struct tensor *y, const struct tensor *r, struct arena *a)
@@ -204,6 +230,7 @@ static struct difference compare(const struct tensor *y, const struct tensor *r,
 	}
 	if (n && d.scale == 0 && dtype_is_float(r->dtype) && !rewritten)
 		d.why = "the reference is all zero, which proves nothing";
+	count_flipped(y, r, &d);
 	d.error = worst <= 0 ? 0 : d.scale > 0 ? worst / d.scale : INFINITY;
 	d.cosine = yy > 0 && rr > 0 ? yr / (sqrt(yy) * sqrt(rr)) : yy == rr;
 	return d;
@@ -245,6 +272,8 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 		json_num(stdout, d->scale);
 		if (isfinite(d->cosine))
 			printf(", \"cosine\": %.9f", d->cosine);
+		if (d->rows)
+			printf(", \"rows\": %" PRId64 ", \"flipped\": %" PRId64, d->rows, d->flipped);
 		printf(", \"equal\": %s", equal ? "true" : "false");
 		if (d->why) {
 			printf(", \"why\": ");
@@ -260,8 +289,23 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 		printf("%8llu ", (unsigned long long)seed);
 	else
 		printf("%8s ", "");
-	printf("%16.3g [%s]%*s %12.9f  %s%s%s\n", d->error, at, (int)(strlen(at) < 14 ? 14 - strlen(at) : 0), "", d->cosine,
+	printf("%16.3g [%s]%*s %12.9f  %s%s%s", d->error, at, (int)(strlen(at) < 14 ? 14 - strlen(at) : 0), "", d->cosine,
 	       equal ? "equal" : "DIFFERENT", d->why ? ": " : "", d->why ? d->why : "");
+	if (d->rows)
+		printf("; argmax of %" PRId64 " of %" PRId64 " rows differs", d->flipped, d->rows);
+	putchar('\n');
+}
+
+/* As facts: the output; then its error, its rows and in how many of them another element is the largest. */
+static void tell(const char *name, const struct difference *d)
+{
+	char text[3 * 24 + 2];
+
+	if (!argmax || d->why)
+		return;
+	snprintf(text, sizeof text, "%.9g %" PRId64 " %" PRId64, d->error, d->rows, d->flipped);
+	facts_add("output", name);
+	facts_add("differs", text);
 }
 
 /* ---- two sets of outputs ---- */
@@ -294,6 +338,7 @@ static bool compare_outputs(const struct outputs *y, const struct outputs *r, ui
 			d = compare(t, r->t[i].t, &tmp);
 		same = !d.why && d.error <= tolerance;
 		report(r->t[i].name, seed, run, r->t[i].t, &d, same);
+		tell(r->t[i].name, &d);
 		equal = equal && same;
 	}
 	arena_release(&tmp);

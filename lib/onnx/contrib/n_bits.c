@@ -230,6 +230,8 @@ bool contrib_matmul_n_bits(struct contrib *x)
 	val_id d = make(x, OP_DequantizeLinear, 3, (val_id[]){codes(x, &b, less), scales(x, &b), less ? 0 : zero_codes(x, &b)});
 	attr_set_int(x->m, made(x, d), "axis", 1);
 	attr_set_int(x->m, made(x, d), "block_size", block_made(&b));
+	if (attr_int(self(x), "accuracy_level", 0) == 4)
+		attr_set_int(x->m, made(x, d), "accuracy_level", 4);
 	d = un(x, OP_Transpose, d);
 	attr_set_ints(x->m, made(x, d), "perm", 2, (int64_t[]){1, 0});
 	d = bin(x, OP_MatMul, v, d);
@@ -237,36 +239,5 @@ bool contrib_matmul_n_bits(struct contrib *x)
 		val_id away = bin(x, OP_MatMul, block_sums(x, &b, v), scaled_zeros(x, &b, less));
 		d = bin(x, OP_Sub, d, bin(x, OP_Reshape, away, un(x, OP_Shape, d)));
 	}
-	x->c->in_blocks++;
-	x->c->coarse += attr_int(self(x), "accuracy_level", 0) == 4;
 	return done(x, operand(x, 5) ? bin(x, OP_Add, d, operand(x, 5)) : d);
-}
-
-/* ---- accuracy_level ---- */
-
-static const struct node *maker(struct module *m, val_id v)
-{
-	const struct value *x = v ? val(m, v) : NULL;
-
-	return x && x->kind == VAL_NODE ? node(m, x->def) : NULL;
-}
-
-static bool is_of_blocks(struct module *m, const struct node *n)
-{
-	const struct node *w = (n->op == OP_MatMul || n->op == OP_Gemm) && n->nin > 1 ? maker(m, n->in[1]) : NULL;
-
-	if (w && w->op == OP_Transpose)
-		w = maker(m, w->in[0]);
-	return w && w->op == OP_DequantizeLinear && attr_i(w, "block_size");
-}
-
-/* The level goes with the whole model, since passes rename and merge nodes: all products in blocks allow bytes, or none does. */
-void import_level(struct importer *c)
-{
-	int products = 0;
-
-	for (node_id id = 1; id < c->m->nodes.n && c->coarse; id++)
-		products += is_of_blocks(c->m, node(c->m, id));
-	if (c->coarse && c->coarse == c->in_blocks && products == c->coarse)
-		module_set_meta(c->m, ACCURACY_LEVEL, intern("4"));
 }
