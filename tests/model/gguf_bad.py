@@ -58,7 +58,8 @@ for what, at, fmt, *value in (("tensors", 8, "<Q", huge), ("values", 16, "<Q", h
                               ("an offset that overflows", entry(good, q, "offset"), "<Q", 2**64 - 32),
                               ("an offset that is not aligned", entry(good, q, "offset"), "<Q", 8), ("a type of value", key + 28, "<I", 77)):
     refused(what, 65, "", put(good, at, fmt, *value))
-for kind, halves in (("Q4_0", (0,)), ("Q4_1", (0, 2)), ("Q5_0", (0,)), ("Q5_1", (2,)), ("Q8_0", (0,)), ("Q4_K", (2,)), ("Q5_K", (0,)), ("Q6_K", (208,))):
+for kind, halves in (("Q4_0", (0,)), ("Q4_1", (0, 2)), ("Q5_0", (0,)), ("Q5_1", (2,)), ("Q8_0", (0,)), ("Q4_K", (2,)), ("Q5_K", (0,)), ("Q6_K", (208,)),
+                     ("Q2_K", (80, 82)), ("Q3_K", (108,)), ("IQ4_XS", (0,))):
     for at, scale in zip(halves, (b"\x00\xfc", b"\x01\x7e")):
         g = small()
         g.random("token_embd.weight", kind, 8, 256, 1)
@@ -67,7 +68,7 @@ for kind, halves in (("Q4_0", (0,)), ("Q4_1", (0, 2)), ("Q5_0", (0,)), ("Q5_1", 
         refused(f"{kind}: a scale of {scale.hex()}", 65, "'token_embd.weight': the scale of this block", g.bytes())
 refused("version 1", 69, "version 1", put(good, 4, "<I", 1))
 refused("the highest byte first", 69, "highest byte first", put(good, 4, ">I", 3))
-refused("type Q2_K", 69, "Q2_K", put(good, entry(good, q, "type"), "<I", 10))
+refused("type TQ1_0", 69, "TQ1_0", put(good, entry(good, q, "type"), "<I", 34))
 refused("an array of arrays", 69, "array of arrays", small(odd=[[1], [2]]).bytes())
 refused("another family", 69, "mamba", small(general__architecture="mamba").bytes())
 refused("a family that is a number", 65, "general.architecture", small(general__architecture=3).bytes())

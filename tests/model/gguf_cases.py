@@ -15,11 +15,11 @@ results = 0
 CASES = [
     ("llama", dict(kinds=("Q4_K", "Q6_K"), slower=True)),
     ("llama", dict(kinds=("F32", "Q8_0"), embedding="Q4_K", tied=True, turned=32, bias=True)),
-    ("qwen2", dict(kinds=("Q8_0", "Q4_0"))),
+    ("qwen2", dict(kinds=("IQ4_NL", "IQ4_XS"))),
     ("qwen3", dict(kinds=("Q5_K", "Q5_0"), embedding="Q5_K")),
     ("gemma", dict(kinds=("F16", "BF16"), tied=True)),
     ("gemma2", dict(kinds=("Q4_1", "Q5_1"), embedding="Q6_K", tied=True)),
-    ("gemma3", dict(kinds=("Q8_0", "Q4_0"), tied=True)),
+    ("gemma3", dict(kinds=("Q2_K", "Q3_K", "Q4_0"), embedding="Q2_K", tied=True)),
 ]
 
 

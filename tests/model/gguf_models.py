@@ -17,7 +17,10 @@ FAMILIES = {
 }
 # number, numbers of a block, bytes of a block
 TYPES = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q4_1": (3, 32, 20), "Q5_0": (6, 32, 22), "Q5_1": (7, 32, 24), "Q8_0": (8, 32, 34),
-         "Q4_K": (12, 256, 144), "Q5_K": (13, 256, 176), "Q6_K": (14, 256, 210), "BF16": (30, 1, 2)}
+         "Q2_K": (10, 256, 84), "Q3_K": (11, 256, 110), "Q4_K": (12, 256, 144), "Q5_K": (13, 256, 176), "Q6_K": (14, 256, 210),
+         "IQ4_NL": (20, 32, 18), "IQ4_XS": (23, 256, 136), "BF16": (30, 1, 2)}
+SCALE_AT = {"Q2_K": 80, "Q3_K": 108, "Q6_K": 208}  # of the block's scale; others begin with it
+NAMED = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113])
 
 
 def half(b, at):
@@ -27,6 +30,11 @@ def half(b, at):
 def nibbles(b, run):
     b = b.reshape(len(b), -1, run)
     return np.stack([b & 15, b >> 4], 2).reshape(len(b), -1).astype(np.int64)
+
+
+def twos(b):
+    """Codes of 2 bits, 32 bytes at a time, in parts of 16."""
+    return np.stack([b.reshape(len(b), 2, 32) >> k & 3 for k in (0, 2, 4, 6)], 2).reshape(len(b), 16, 16).astype(np.int64)
 
 
 def bits(b, n):
@@ -49,7 +57,7 @@ def decode(kind, raw, dims):
     if kind == "BF16":
         return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64).reshape(dims)
     b = raw.reshape(-1, size)
-    d = half(b, 208 if kind == "Q6_K" else 0)
+    d = half(b, SCALE_AT.get(kind, 0))
     if kind == "Q8_0":
         w = d * b[:, 2:].view(np.int8)
     elif kind == "Q4_0":
@@ -60,6 +68,17 @@ def decode(kind, raw, dims):
         w = d * ((nibbles(b[:, 6:], 16) | bits(b[:, 2:6], 32) << 4) - 16)
     elif kind == "Q5_1":
         w = d * (nibbles(b[:, 8:], 16) | bits(b[:, 4:8], 32) << 4) + half(b, 2)
+    elif kind == "IQ4_NL":
+        w = d * NAMED[nibbles(b[:, 2:], 16)]
+    elif kind == "IQ4_XS":
+        s = nibbles(b[:, 4:8], 1) | (b[:, 2:4].copy().view("<u2").astype(np.int64) >> 2 * np.arange(8) & 3) << 4
+        w = (d * (s - 32))[..., None] * NAMED[nibbles(b[:, 8:], 16)].reshape(-1, 8, 32)
+    elif kind == "Q2_K":
+        w = (d * (b[:, :16] & 15))[..., None] * twos(b[:, 16:80]) - (half(b, 82) * (b[:, :16] >> 4))[..., None]
+    elif kind == "Q3_K":
+        s = np.concatenate([b[:, 96:104] & 15, b[:, 96:104] >> 4], 1) | np.concatenate([b[:, 104:108] >> k & 3 for k in (0, 2, 4, 6)], 1) << 4
+        third = np.stack([b[:, :32] >> k & 1 for k in range(8)], 1).reshape(-1, 16, 16).astype(np.int64)
+        w = (d * (s.astype(np.int64) - 32))[..., None] * (twos(b[:, 32:96]) + 4 * third - 4)
     elif kind in ("Q4_K", "Q5_K"):
         s, m = six(b[:, 4:16])
         q = nibbles(b[:, 16 if kind == "Q4_K" else 48 :], 32).reshape(-1, 8, 32)
@@ -89,13 +108,14 @@ class Gguf:
         else:
             b = self.rng.integers(0, 256, (n * k // block, size), np.uint8)
             d, m = {"Q4_0": (1 / 6, 0), "Q4_1": (1 / 6, -1.2), "Q5_0": (1 / 12, 0), "Q5_1": (1 / 12, -1.2), "Q8_0": (1 / 80, 0),
-                    "Q4_K": (1 / 300, 1 / 40), "Q5_K": (1 / 600, 1 / 40), "Q6_K": (1 / 2400, 0)}[kind]
+                    "Q2_K": (1 / 12, 1 / 8), "Q3_K": (1 / 48, 0), "Q4_K": (1 / 300, 1 / 40), "Q5_K": (1 / 600, 1 / 40), "Q6_K": (1 / 2400, 0),
+                    "IQ4_NL": (1 / 80, 0), "IQ4_XS": (1 / 1600, 0)}[kind]
             d = (d * spread * self.rng.uniform(0.5, 1.5, len(b))).astype(np.float16)
             d[self.rng.random(len(b)) < 0.02] = 0
-            at = 208 if kind == "Q6_K" else 0
+            at = SCALE_AT.get(kind, 0)
             b[:, at : at + 2] = d[:, None].view(np.uint8)
             if m:
-                b[:, 2:4] = (m * spread * self.rng.uniform(0.5, 1.5, len(b))).astype(np.float16)[:, None].view(np.uint8)
+                b[:, at + 2 : at + 4] = (m * spread * self.rng.uniform(0.5, 1.5, len(b))).astype(np.float16)[:, None].view(np.uint8)
             raw = b.ravel()
         self.tensors[name] = (kind, (n, k), raw)
 

@@ -80,6 +80,69 @@ static void wide_nibbles(const uint8_t *p, uint8_t *codes)
 	}
 }
 
+/* 128 codes of 2 bits: the lowest of 32 bytes, then the next ones. */
+static void pairs(const uint8_t *p, uint8_t *codes)
+{
+	for (int i = 0; i < 128; i++)
+		codes[i] = p[i % 32] >> i / 32 * 2 & 3;
+}
+
+static void q2_k(const uint8_t *p, uint8_t *codes, float *scales, float *minimums)
+{
+	float d = half_at(p + 80), least = half_at(p + 82);
+
+	for (int j = 0; j < 16; j++) {
+		scales[j] = d * (float)(p[j] & 15);
+		minimums[j] = least * (float)(p[j] >> 4);
+	}
+	for (int k = 0; k < 2; k++)
+		pairs(p + 16 + 32 * k, codes + 128 * k);
+}
+
+/* A third bit lies apart. Scales have 6 bits, around 32. */
+static void q3_k(const uint8_t *p, uint8_t *codes, float *scales, float *minimums)
+{
+	const uint8_t *low = p + 96, *high = p + 104;
+	float d = half_at(p + 108);
+
+	for (int k = 0; k < 2; k++)
+		pairs(p + 32 + 32 * k, codes + 128 * k);
+	for (int i = 0; i < 256; i++)
+		codes[i] |= (uint8_t)((p[i % 32] >> i / 32 & 1) << 2);
+	for (int j = 0; j < 16; j++) {
+		int code = (low[j % 8] >> j / 8 * 4 & 15) | (high[j % 4] >> j / 4 * 2 & 3) << 4;
+		scales[j] = d * (float)(code - 32);
+	}
+}
+
+/* Codes of 4 bits name one of 16 numbers, which are denser about 0. */
+static void named(uint8_t *codes, int n)
+{
+	static const int8_t number[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+	for (int i = 0; i < n; i++)
+		codes[i] = (uint8_t)(number[codes[i]] + 128);
+}
+
+static void iq4_nl(const uint8_t *p, uint8_t *codes, float *scales, float *minimums)
+{
+	q4_0(p, codes, scales, minimums);
+	named(codes, 32);
+}
+
+static void iq4_xs(const uint8_t *p, uint8_t *codes, float *scales, float *minimums)
+{
+	float d = half_at(p);
+	int high = p[2] | p[3] << 8;
+
+	for (int j = 0; j < 8; j++) {
+		int code = (p[4 + j / 2] >> j % 2 * 4 & 15) | (high >> 2 * j & 3) << 4;
+		scales[j] = d * (float)(code - 32);
+		nibbles(p + 8 + 16 * j, codes + 32 * j);
+	}
+	named(codes, 256);
+}
+
 static void q4_k(const uint8_t *p, uint8_t *codes, float *scales, float *minimums)
 {
 	six_bits(p, scales, minimums);
@@ -123,8 +186,8 @@ static const struct block_type types[] = {
 	[7] = {"Q5_1", 24, 32, 32, 8, 0, true, 0, q5_1},
 	[8] = {"Q8_0", 34, 32, 32, 8, 128, false, 0, q8_0},
 	[9] = {"Q8_1"},
-	[10] = {"Q2_K"},
-	[11] = {"Q3_K"},
+	[10] = {"Q2_K", 84, 256, 16, 4, 0, true, 0, q2_k, 80},
+	[11] = {"Q3_K", 110, 256, 16, 4, 4, false, 0, q3_k, 108},
 	[12] = {"Q4_K", 144, 256, 32, 4, 0, true, 0, q4_k},
 	[13] = {"Q5_K", 176, 256, 32, 8, 0, true, 0, q5_k},
 	[14] = {"Q6_K", 210, 256, 16, 8, 32, false, 0, q6_k, 208},
@@ -133,10 +196,10 @@ static const struct block_type types[] = {
 	[17] = {"IQ2_XS"},
 	[18] = {"IQ3_XXS"},
 	[19] = {"IQ1_S"},
-	[20] = {"IQ4_NL"},
+	[20] = {"IQ4_NL", 18, 32, 32, 8, 128, false, 0, iq4_nl},
 	[21] = {"IQ3_S"},
 	[22] = {"IQ2_S"},
-	[23] = {"IQ4_XS"},
+	[23] = {"IQ4_XS", 136, 256, 32, 8, 128, false, 0, iq4_xs},
 	[24] = {"I8"},
 	[25] = {"I16"},
 	[26] = {"I32"},

@@ -12,12 +12,13 @@ int64_t made_row(const struct made *m, int64_t n)
 
 static size_t row_bytes(const struct gguf_tensor *t) { return (size_t)(t->dims[0] / t->type->block) * t->type->bytes; }
 
-/* A number that is added to codes of 5 and 6 bits, which become bytes, so that the centre (with minimums: the middle) is 128. */
+/* A number that is added to codes, so that the centre is the middle of what their bits can say; with minimums, the middle of 5 bits that have become
+ * bytes. */
 static int lifted(const struct block_type *t)
 {
-	if (t->bits == 4)
-		return 0;
-	return 128 - (t->minimums ? 16 : t->centre);
+	if (t->minimums)
+		return t->bits == 4 ? 0 : 128 - 16;
+	return (1 << (t->bits - 1)) - t->centre;
 }
 
 /* One block of the file, and where its codes and parts go. */
@@ -36,10 +37,11 @@ static void put_block(const struct made *m, const uint8_t *from, uint8_t *bytes,
 			memset(codes + j * t->part, 0, (size_t)t->part);
 		}
 	for (int i = 0; i < t->block && m->kind == MADE_CODES; i++) {
+		uint8_t code = (uint8_t)(codes[i] + lifted(t));
 		if (t->bits == 8)
-			bytes[i] = (uint8_t)(codes[i] + lifted(t));
+			bytes[i] = code;
 		else
-			bytes[i / 2] = (uint8_t)(i % 2 ? bytes[i / 2] | codes[i] << 4 : codes[i]);
+			bytes[i / 2] = (uint8_t)(i % 2 ? bytes[i / 2] | code << 4 : code);
 	}
 	for (int j = 0; j < parts; j++) {
 		float zero = scales[j] == 0 ? 0 : minimums[j] / scales[j];
