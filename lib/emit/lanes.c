@@ -1,7 +1,15 @@
 /* Which lanes of a vector are active, as masks; and conditions for what is the same in all of them. */
 #include "emit/vector.h"
+#include "target/target.h"
 
 bool all_lanes(struct emit *e, const struct lanes *m) { return m->n == e->vl && !m->guard; }
+
+int first_lanes(struct emit *e, const struct lanes *m, enum dtype t)
+{
+	bool small = dtype_size(t) < 4 && t != DT_F16, known = m->exact && !m->lo && m->hi > 0 && m->hi < e->vl;
+
+	return small && known && !target_filled(e->p->target).masks ? m->hi : 0;
+}
 
 bool lane_in(struct emit *e, poly x) { return poly_uses(e->p->P, x, e->lane); }
 

@@ -27,6 +27,8 @@ struct lanes {
 
 /* ---- lanes.c ---- */
 bool all_lanes(struct emit *e, const struct lanes *m);
+/* How many lanes are active, if these are the first ones, and elements of type t have no masks; 0: all are, or masks say which. */
+int first_lanes(struct emit *e, const struct lanes *m, enum dtype t);
 bool lane_in(struct emit *e, poly x); /* does x depend on the lane? */
 /* x with lane number l for the lane variable. */
 poly lane_at(struct emit *e, poly x, int l);

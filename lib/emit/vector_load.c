@@ -160,11 +160,13 @@ static const char *load_lanes(struct emit *e, ex_id ex, poly off, const struct l
 	if (c != 1 && !near && !m->guard && m->n < e->vl) /* the first lanes of a gather */
 		return compose(e, b, off, m);
 	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, rest));
+	int first = first_lanes(e, m, lbuf(e->p, b)->dtype);
 	const char *load = near ? near
 			   : all_lanes(e, m)
 				   ? c == 1 ? text(e, "vload%s(%s)", suffix, from) : text(e, "vgather%s(%s, %ld)", suffix, from, (long)c)
-			   : c == 1 ? text(e, "vload%s_mask(%s, %s)", suffix, from, m->s)
-				    : text(e, "vgather%s_mask(%s, %ld, %s)", suffix, from, (long)c, m->s);
+			   : c == 1 && first ? text(e, "vload%s_first(%s, %d)", suffix, from, first)
+			   : c == 1          ? text(e, "vload%s_mask(%s, %s)", suffix, from, m->s)
+					     : text(e, "vgather%s_mask(%s, %ld, %s)", suffix, from, (long)c, m->s);
 	if (!m->guard && lex(e->p, ex)->dyn_dim < 0)
 		load = load_mark(e, b, rest, m->n, c, lanes_ctype(lbuf(e->p, b)->dtype), load);
 	return load;

@@ -114,6 +114,7 @@ static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum 
 		      const struct lanes *m)
 {
 	bool all = all_lanes(e, m);
+	int first = step == 1 ? first_lanes(e, m, t) : 0;
 	const char *to = text(e, "%s + %s", e->buf_text[out], poly_text(e, rest)), *old = "", *suffix = memory_suffix(t);
 
 	body_lines(e);
@@ -129,6 +130,8 @@ static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum 
 		line(e, "vscatter%s(%s, %ld, %s, %s);", suffix, to, (long)step, v, m->s);
 	else if (all)
 		line(e, "vstore%s(%s, %s);", suffix, to, v);
+	else if (first)
+		line(e, "vstore%s_first(%s, %s, %d);", suffix, to, v, first);
 	else
 		line(e, "vstore%s_mask(%s, %s, %s);", suffix, to, v, m->s);
 }

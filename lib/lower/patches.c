@@ -1,7 +1,10 @@
 /* Convolutions whose windows do not overlap.
  *
  * The operand is copied once, each window's elements side by side in the order in which they lie in the operand. A sum then runs over one
- * axis, however few channels there are. */
+ * axis, however few channels there are.
+ *
+ * Windows that follow each other along the lines of a row-major operand are copied line by line instead: a window's element in line k of
+ * its lines is element f of a piece. A sum runs over the pieces, then over the lines. */
 #include "lower/patches.h"
 #include <string.h>
 #include "lower/conv.h"
@@ -136,8 +139,108 @@ static stage_id row_weights(struct lower *L, const struct window *w, const struc
 	return s;
 }
 
+/* ---- line by line ---- */
+
+/* Do whole steps of the sum lie side by side in each line of the operand, and the lines' windows, too? */
+static bool by_lines(struct lower *L, const struct window *w, int64_t step)
+{
+	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
+	int last = w->n - 1;
+
+	return !l->n && w->size[last] % step == 0 && w->stride[last] == w->size[last] && w->dilation[last] == 1;
+}
+
+/* Lines that a window reads: those of each channel and each tap along the axes before the last. */
+static int64_t lines_of(struct lower *L, const struct window *w)
+{
+	int64_t lines = L->shape[1][1];
+
+	for (int i = 0; i < w->n - 1; i++)
+		lines *= w->size[i];
+	return lines;
+}
+
+/* Channel and taps of line k, by dim of the weights. */
+static void line_at(struct lower *L, const struct window *w, poly k, poly *at)
+{
+	struct polys *P = L->p->P;
+
+	for (int i = w->n - 2; i >= 0; i--) {
+		at[2 + i] = poly_mod(P, k, w->size[i]);
+		k = poly_floordiv(P, k, w->size[i]);
+	}
+	at[1] = k;
+}
+
+/* The copy: image, places along the axes before the last, lines of a window, elements of a line. */
+static stage_id lines(struct lower *L, const struct window *w, const struct patch_parts *of)
+{
+	struct polys *P = L->p->P;
+	int last = w->n - 1, rank = w->n + 2;
+	int64_t shape[LOOP_RANK_MAX];
+	poly at[LOOP_RANK_MAX], x[LOOP_RANK_MAX];
+
+	shape[0] = L->out_shape[0][0];
+	for (int i = 0; i < last; i++)
+		shape[1 + i] = L->out_shape[0][2 + i];
+	shape[1 + last] = lines_of(L, w);
+	shape[2 + last] = L->out_shape[0][2 + last] * w->size[last];
+	stage_id s = low_stage(L, "patches", of->x_type, rank, shape, low_axes(L, rank));
+	low_index(L, s, at);
+	x[0] = at[0];
+	line_at(L, w, at[1 + last], x);
+	for (int i = 0; i < last; i++) {
+		poly first = poly_addc(P, poly_mulc(P, at[1 + i], w->stride[i]), -w->begin[i]);
+		x[2 + i] = poly_add(P, first, poly_mulc(P, x[2 + i], w->dilation[i]));
+	}
+	x[2 + last] = poly_addc(P, at[2 + last], -w->begin[last]);
+	stage_body(L->p, s, COMB_NONE, conv_element(L, of->x_type, L->shape[1][1], x));
+	return s;
+}
+
+/* The weights: channel of the result, line, element of a piece. */
+static stage_id line_weights(struct lower *L, const struct window *w, const struct patch_parts *of)
+{
+	const int64_t shape[3] = {L->shape[1][0], lines_of(L, w), w->size[w->n - 1]};
+	poly at[3], f[LOOP_RANK_MAX];
+
+	stage_id s = low_stage(L, "weights", of->w_type, 3, shape, "o k f");
+	low_index(L, s, at);
+	f[0] = at[0];
+	line_at(L, w, at[1], f);
+	f[1 + w->n] = at[2];
+	stage_body(L->p, s, COMB_NONE, of->weight(L, of->w_type, ex_read(L->p, low_buf(L, 1), w->n + 2, f), at[0]));
+	return s;
+}
+
+static stage_id sums_by_lines(struct lower *L, const struct window *w, const struct patch_parts *of, buf_id *weights)
+{
+	stage_id x = lines(L, w, of), f = line_weights(L, w, of);
+	struct polys *P = L->p->P;
+	int last = w->n - 1;
+	poly index[LOOP_RANK_MAX], at[LOOP_RANK_MAX], weight[3];
+
+	stage_id s = low_sums(L, 0, "conv");
+	low_index(L, s, index);
+	weight[0] = index[1];
+	weight[2] = stage_reduce(L->p, s, "f", w->size[last]);
+	weight[1] = stage_reduce(L->p, s, "k", lines_of(L, w));
+	at[0] = index[0];
+	for (int i = 0; i < last; i++)
+		at[1 + i] = index[2 + i];
+	at[1 + last] = weight[1];
+	at[2 + last] = poly_add(P, poly_mulc(P, index[2 + last], w->stride[last]), weight[2]);
+	stage_body(L->p, s, COMB_SUM, of->product(L, low_of(L, x, at), low_of(L, f, weight)));
+	*weights = lstage(L->p, f)->out;
+	return s;
+}
+
+/* ---- */
+
 stage_id patches_sums(struct lower *L, const struct window *w, const struct patch_parts *of, buf_id *weights)
 {
+	if (by_lines(L, w, of->step))
+		return sums_by_lines(L, w, of, weights);
 	struct row r = row_of(L, w, of->step);
 	stage_id x = rows(L, w, &r, of), f = row_weights(L, w, &r, of);
 	poly index[LOOP_RANK_MAX], at[LOOP_RANK_MAX], pair[2];

@@ -221,7 +221,10 @@ void sched_turn_operand(struct schedule *r, buf_id b, stage_id reader, const cha
 		return;
 	stage_id copy = stage_find(p, name);
 	sched_axis_last(r, name, copy, o);
-	sched_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false, true);
+	if (dtype_size(lbuf(p, b)->dtype) == sizeof(float))
+		sched_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false, true);
+	else
+		template_map(r, copy);
 }
 
 static bool transpose_result(struct schedule *r, stage_id result, const char *loop, int o, int w)

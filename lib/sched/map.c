@@ -185,6 +185,12 @@ static bool join_lines(struct schedule *r, stage_id s, int v)
 	return true;
 }
 
+/* Blocks of so many steps of axis a of a copy are whole: the last one is moved back, where sizes are known and there are so many. */
+static const char *block_tail(struct loop_prog *p, stage_id s, int a, int steps)
+{
+	return !p->usual && lstage(p, s)->axis[a].extent > steps ? "tail=overlap" : "tail=peel";
+}
+
 /* As transpose_blocks, for elements of 1, 2 or 8 bytes: blocks of 16 bytes by as many rows, or fewer if axis v is shorter. */
 static bool turn_bytes(struct schedule *r, stage_id s, int v, int a)
 {
@@ -196,8 +202,8 @@ static bool turn_bytes(struct schedule *r, stage_id s, int v, int a)
 
 	while (rows > 2 && rows > lstage(p, s)->axis[v].extent)
 		rows /= 2;
-	if (!sched_try(r, PRIM_SPLIT, across, trace_number(columns), "tail=peel") ||
-	    !sched_try(r, PRIM_SPLIT, along, trace_number(rows), "tail=peel"))
+	if (!sched_try(r, PRIM_SPLIT, across, trace_number(columns), block_tail(p, s, a, columns)) ||
+	    !sched_try(r, PRIM_SPLIT, along, trace_number(rows), block_tail(p, s, v, rows)))
 		return false;
 	for (int i = 0; i < rank; i++)
 		words_add(&loops, axis_loop(r, s, order[i], order[i] == a || order[i] == v ? ".0" : ""));
@@ -336,14 +342,24 @@ static bool compute_turned(struct schedule *r, stage_id s, int v)
 	return true;
 }
 
-/* A copy with fills of an operand that lies across it: the operand is turned first, so that lines are copied. */
+/* Is s a copy with fills of f32, or of bytes that may become another type, for which each byte is gathered? */
+static bool gathers(struct loop_prog *p, stage_id s, ex_id read)
+{
+	enum dtype from = lbuf(p, lex(p, read)->buf)->dtype, to = lbuf(p, lstage(p, s)->out)->dtype;
+
+	if (to == DT_F32 && from == DT_F32)
+		return lex(p, lstage(p, s)->body)->kind == EX_GUARD;
+	return dtype_size(from) == 1 && dtype_size(to) <= 2 && lex(p, lstage(p, s)->body)->kind != EX_READ && stage_in_lanes(p, s);
+}
+
+/* A copy of an operand that lies across it: the operand is turned first, so that lines are copied. */
 static void turn_operand(struct schedule *r, stage_id s, int v)
 {
 	struct loop_prog *p = r->p;
 	ex_id read[READS_MAX];
 
-	if (p->usual || lex(p, lstage(p, s)->body)->kind != EX_GUARD || lbuf(p, lstage(p, s)->out)->dtype != DT_F32 ||
-	    lstage(p, s)->axis[v].extent < r->lanes || stage_all_reads(p, s, read) != 1 || lex(p, read[0])->dyn_dim >= 0)
+	if (p->usual || lstage(p, s)->axis[v].extent < r->lanes || stage_all_reads(p, s, read) != 1 || lex(p, read[0])->dyn_dim >= 0 ||
+	    !gathers(p, s, read[0]))
 		return;
 	int a = crossing_axis(p, s, v), dim = -1;
 	for (int d = 0; d < lex(p, read[0])->n; d++)

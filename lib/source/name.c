@@ -63,7 +63,7 @@ static bool is_numbered(const char *s)
 	static const char pattern[] =
 		"^((k[0-9]+|steps_[0-9]+|region_[0-9]+|f_[0-9a-f]{16}|shared_[0-9]+_k[0-9]+)(_[0-9]+(_args|_work)?)?|(input|output)_(shape|dim|type)[0-9]*|"
 		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max2?|min2?|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+|"
-		"v(load|store|gather|scatter|whole|wrap|round)_(bf|f|i|u)[0-9]+(_mask)?)$";
+		"v(load|store|gather|scatter|whole|wrap|round)_(bf|f|i|u)[0-9]+(_mask|_first)?)$";
 
 	return matches(s, pattern);
 }

@@ -88,6 +88,15 @@ static const struct text texts[] = {
 	{"ConvInteger{pads=1,2,3,2 strides=4,5} u8 1x3x18x21@0,2,3,1 i8 16x3x4x4c u8=3; Cast{to=1} %0 -> %1@0,2,3,1"},
 	{"ConvInteger{dilations=2 strides=6} u8 1x5x60@0,2,1 i8 16x5x3c u8=3; Cast{to=1} %0 -> %1@0,2,1"},
 	{"ConvInteger{strides=2,2} u8 1x12x9x8@0,2,3,1 i8 16x12x1x1c u8=3; Cast{to=1} %0 -> %1@0,2,3,1"},
+	/* line by line, with borders, gaps between rows, of one axis and of three */
+	{"ConvInteger{strides=2,2} u8 1x6x8x14 i8 9x6x2x2c u8=3; Cast{to=1} %0; Mul %1 f32 9x1x1c"},
+	{"ConvInteger{pads=1,1,0,1 strides=2,2} u8 2x5x9x31 i8 16x5x2x2c u8=131; Cast{to=1} %0 -> %1@0,2,3,1"},
+	{"ConvInteger{dilations=2,1 strides=4,4} u8 1x3x12x20 i8 16x3x2x4c u8=7; Cast{to=1} %0 -> %1@0,2,3,1"},
+	{"ConvInteger{strides=4} u8 1x5x52 i8 16x5x4c u8=3; Cast{to=1} %0 -> %1@0,2,1"},
+	{"ConvInteger{strides=2,2,2} u8 1x3x4x6x10 i8 16x3x2x2x2c u8=3; Cast{to=1} %0 -> %1@0,2,3,4,1"},
+	/* bytes that lie across are turned in blocks, the last ones moved back */
+	{"ConvInteger{pads=2,2} u8 1x41x37 i8 16x41x5c u8=9; Cast{to=1} %0 -> %1@0,2,1"},
+	{"ConvInteger{pads=1,1,1,1} i8 1x24x5x17 i8 16x24x3x3c i8=-9; Cast{to=1} %0 -> %1@0,2,3,1"},
 	{"Conv{strides=4,4} bf16 1x3x16x24@0,2,3,1 16x3x4x4c 16c; Relu %0"},
 	{"Conv{strides=4,4} bf16 1x3x16x24 16x3x4x4c"},
 	{"ConvInteger{strides=2,1,1} u8 1x8x7x6x5@0,2,3,4,1 i8 16x8x3x3x3c u8=3; Cast{to=1} %0 -> %1@0,2,3,4,1"},

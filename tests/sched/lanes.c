@@ -72,6 +72,21 @@ static const struct text texts[] = {
 	{"Pad u8 3x20 i64=1,2,3,4 u8=7"},
 	{"DequantizeLinear u8 3x50 f32=0.1 u8=3; DequantizeLinear u8 3x50 f32=0.2 u8=9; Add %0 %1; QuantizeLinear %2 f32=0.3 u8=8"},
 	{"Add i32 40 i32 40; Mul %0 i32=3; Cast{to=1} %1"},
+	/* each number of lanes in the last vector */
+	{"Add u8 9 u8 9"},
+	{"Sub i8 10 i8 10"},
+	{"Add u8 11 u8 11"},
+	{"Max i8 12 i8 12"},
+	{"Add u8 13 u8 13"},
+	{"Sub i8 14 i8 14"},
+	{"Add u8 15 u8 15"},
+	{"Add u16 9 u16 9"},
+	{"Sub i16 10 i16 10"},
+	{"Add u16 11 u16 11"},
+	{"Add bf16 12 bf16 12"},
+	{"Sub i16 13 i16 13"},
+	{"Max u16 14 u16 14"},
+	{"Add bf16 15 bf16 15"},
 };
 
 static struct arena a;

@@ -76,6 +76,18 @@
 #define STORE_MASK_B(type, of) STORE_MASK("char", "16", "__builtin_ia32_storedquqi128_mask", type, of)
 #define STORE_MASK_W(type, of) STORE_MASK("short", "32", "__builtin_ia32_storedquhi256_mask", type, of)
 
+/* Where small elements have no masks, the first n of them are read and written as one number, or two. */
+#define FEW                 "#if (VL == 8 && defined __AVX2__ && !defined __AVX512BW__) || (VL == 4 && defined __SSE2__)\n"
+#define LOAD_FIRST_B(type)  FEW "\tconst unsigned long x = first_bytes(p, n);\n\treturn vload_" type "((const void *)&x);\n#else\n"
+#define STORE_FIRST_B(type) FEW "\tunsigned long y = 0;\n\tvstore_" type "((void *)&y, x);\n\tput_bytes(p, y, n);\n#else\n"
+#define LOAD_FIRST_W(type) \
+	FEW "\tconst unsigned long x[2] = {first_bytes(p, n < 4 ? 2 * n : 8), n > 4 ? first_bytes(p + 4, 2 * n - 8) : 0};\n" \
+	    "\treturn vload_" type "((const void *)x);\n#else\n"
+#define STORE_FIRST_W(type) \
+	FEW "\tunsigned long y[2] = {0, 0};\n\tvstore_" type \
+	    "((void *)y, x);\n\tput_bytes(p, y[0], n < 4 ? 2 * n : 8);\n" \
+	    "\tif (n > 4)\n\t\tput_bytes(p + 4, y[1], 2 * n - 8);\n#else\n"
+
 static const char load_mask_i32_text[] = "#if " V16
 					 "\n"
 					 "\treturn __builtin_ia32_loaddqusi512_mask((const void *)p, (vi){}, m);\n"
@@ -261,6 +273,10 @@ const struct text_section x86_typed_text[] = {
 	{"load_mask_u16", LOAD_MASK_W("u16", "unsigned short"), true},
 	{"load_mask_i16", LOAD_MASK_W("i16", "short"), true},
 	{"load_mask_i32", load_mask_i32_text, true},
+	{"load_first_u8", LOAD_FIRST_B("u8"), true},
+	{"load_first_i8", LOAD_FIRST_B("i8"), true},
+	{"load_first_u16", LOAD_FIRST_W("u16"), true},
+	{"load_first_i16", LOAD_FIRST_W("i16"), true},
 	{"load_mask_f16", LOAD_MASK_W("f16", "_Float16"), true},
 	{"store_u8", STORE_B, true},
 	{"store_i8", STORE_B, true},
@@ -271,6 +287,10 @@ const struct text_section x86_typed_text[] = {
 	{"store_mask_u16", STORE_MASK_W("u16", "unsigned short"), true},
 	{"store_mask_i16", STORE_MASK_W("i16", "short"), true},
 	{"store_mask_i32", store_mask_i32_text, true},
+	{"store_first_u8", STORE_FIRST_B("u8"), true},
+	{"store_first_i8", STORE_FIRST_B("i8"), true},
+	{"store_first_u16", STORE_FIRST_W("u16"), true},
+	{"store_first_i16", STORE_FIRST_W("i16"), true},
 	{"store_mask_f16", STORE_MASK_W("f16", "_Float16"), true},
 	{"load_f16", load_f16_text, true},
 	{"store_f16", store_f16_text, true},
