@@ -23,6 +23,7 @@ struct regs {
 	VEC(struct reg_run) run; /* after regs_settle: sorted by at, without overlaps */
 	VEC(int64_t) one;        /* elements outside every run */
 	bool apart;              /* runs overlap in part: every element is a scalar */
+	bool in_parts;           /* vectors are set some lanes at a time */
 };
 
 /* A shared subexpression that has its own local variable. */
@@ -218,6 +219,9 @@ void regs_free(struct emit *e);
 /* The vector of halves in which the lanes from `at` on are the first half or the second; NULL: there is none. */
 const char *reg_half(struct emit *e, buf_id b, int64_t at, int *half);
 const char *reg_element(struct emit *e, buf_id b, int64_t at);
+/* Vectors of registers that so many elements lie in, one at each of at[], n; lane[i]: the place of element i in vector of[i]. In a dry run
+ * they are noted. 0: an element lies in no vector, or in more than `most` of them. */
+int reg_spread(struct emit *e, buf_id b, const int64_t *at, int n, int most, const struct reg_run **run, int *of, int *lane);
 /* The vector variable of which elements at, at+1.. are the lanes from 0; NULL: there is none. */
 const struct reg_run *reg_run(struct emit *e, buf_id b, int64_t at);
 const char *reg_name(struct emit *e, buf_id b, int64_t at);

@@ -13,11 +13,20 @@ static const char *address(struct emit *e, buf_id b, poly off)
 	return start ? e->buf_text[b] : text(e, "%s + %s", e->buf_text[b], poly_text(e, off));
 }
 
-static const char *filled_in(struct emit *e, const struct instr_use *u, const char *row, const char *accumulator)
+/* The loop of the operand's step that the row leaves open. */
+static int open_step(const struct instr_operand *o)
+{
+	int i = 0;
+
+	while (i < INSTR_LOOPS - 1 && o->step[i] != STEP_ANY)
+		i++;
+	return i;
+}
+
+static const char *filled_in(struct emit *e, const struct instr *r, const struct instr_use *u, const char *accumulator)
 {
 	const struct stage *s = lstage(e->p, lnest(e->p, u->block)->stage);
-	int inner = u->extent[1] == POLY_UNKNOWN ? 0 : 1;
-	const char *out = "", *q;
+	const char *out = "", *row = u->whole ? r->text : r->part, *q;
 
 	while ((q = strchr(row, '%'))) {
 		const char *by = "";
@@ -27,11 +36,11 @@ static const char *filled_in(struct emit *e, const struct instr_use *u, const ch
 		case 'b': by = address(e, lex(e->p, u->read[1])->buf, u->at[1]); break;
 		case 'c': by = address(e, lex(e->p, u->read[2])->buf, u->at[2]); break;
 		case 'v': by = accumulator; break;
-		case 's': by = poly_text(e, u->out_step[0]); break;
-		case 't': by = poly_text(e, u->step[0][1]); break;
+		case 's': by = poly_text(e, u->out_step[open_step(&r->out)]); break;
+		case 't': by = poly_text(e, u->step[0][open_step(&r->in[0])]); break;
 		case 'm': by = poly_text(e, u->extent[0]); break;
 		case 'n': by = poly_text(e, u->extent[1]); break;
-		case 'f': by = poly_text(e, u->filled == POLY_UNKNOWN ? u->extent[inner] : u->filled); break;
+		case 'f': by = poly_text(e, u->filled == POLY_UNKNOWN ? u->extent[r->nloops - 1] : u->filled); break;
 		default: BUG("instruction text %s", row);
 		}
 		out = text(e, "%s%.*s%s", out, (int)(q - row), row, by);
@@ -41,9 +50,10 @@ static const char *filled_in(struct emit *e, const struct instr_use *u, const ch
 }
 
 /* Adds to sums in registers: to one vector variable or, if other loops use the elements in another way, to single elements. */
-static void add_to_registers(struct emit *e, const struct instr *row, const struct instr_use *u, buf_id b)
+static void add_to_registers(struct emit *e, int number, const struct instr_use *u, buf_id b)
 {
-	int lanes = (int)row->extent[0];
+	const struct instr *row = instr_row(number);
+	int lanes = (int)instr_sums(number);
 	int64_t at;
 
 	if (!poly_is_const(e->p->P, u->out, &at))
@@ -51,7 +61,7 @@ static void add_to_registers(struct emit *e, const struct instr *row, const stru
 	reg_touch(e, b, at, lanes, 0, 0);
 	const struct reg_run *run = e->dry ? NULL : reg_run(e, b, at);
 	if (run && run->lanes == lanes) {
-		line(e, "%s = %s;", reg_name(e, b, at), filled_in(e, u, row->text, reg_name(e, b, at)));
+		line(e, "%s = %s;", reg_name(e, b, at), filled_in(e, row, u, reg_name(e, b, at)));
 		return;
 	}
 	const char *all = "";
@@ -59,7 +69,7 @@ static void add_to_registers(struct emit *e, const struct instr *row, const stru
 		all = text(e, "%s%s%s", all, i ? ", " : "", reg_element(e, b, at + i));
 	line(e, "{");
 	line(e, "\t%s q = {%s};", row->accumulator, all);
-	line(e, "\tq = %s;", filled_in(e, u, row->text, "q"));
+	line(e, "\tq = %s;", filled_in(e, row, u, "q"));
 	for (int i = 0; i < lanes; i++)
 		line(e, "\t%s = q[%d];", reg_element(e, b, at + i), i);
 	line(e, "}");
@@ -88,12 +98,12 @@ void emit_call(struct emit *e, nest_id loop)
 		e->depth++;
 	}
 	if (!row->accumulator)
-		line(e, "%s", filled_in(e, &u, u.whole ? row->text : row->part, ""));
+		line(e, "%s", filled_in(e, row, &u, ""));
 	else if (lbuf(p, out)->scope == SCOPE_REGISTER)
-		add_to_registers(e, row, &u, out);
+		add_to_registers(e, lnest(p, loop)->instr, &u, out);
 	else
 		line(e, "*(%su *)(%s) = %s;", row->accumulator, address(e, out, u.out),
-		     filled_in(e, &u, row->text, text(e, "*(%su *)(%s)", row->accumulator, address(e, out, u.out))));
+		     filled_in(e, row, &u, text(e, "*(%su *)(%s)", row->accumulator, address(e, out, u.out))));
 	if (*cond) {
 		e->depth--;
 		line(e, "}");

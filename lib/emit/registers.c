@@ -145,6 +145,27 @@ const char *reg_element(struct emit *e, buf_id b, int64_t at)
 	return r ? text(e, "%s[%d]", reg_name(e, b, r->at), (int)(at - r->at)) : reg_name(e, b, at);
 }
 
+int reg_spread(struct emit *e, buf_id b, const int64_t *at, int n, int most, const struct reg_run **run, int *of, int *lane)
+{
+	int count = 0;
+
+	for (int i = 0; i < n; i++)
+		reg_touch(e, b, at[i], 1, 0, 0);
+	for (int i = 0; i < n && !e->dry; i++) {
+		const struct reg_run *r = run_over(&e->regs[b], at[i]);
+		int k = 0;
+		while (r && k < count && run[k] != r)
+			k++;
+		if (!r || r->lanes != e->vl || (k == count && count == most))
+			return 0;
+		run[k] = r;
+		count += k == count;
+		of[i] = k;
+		lane[i] = (int)(at[i] - r->at);
+	}
+	return count;
+}
+
 /* One more name in the current declaration; lines end at column 100 or after the last name. */
 static const char *declare(struct emit *e, const char *so_far, const char *type, const char *name, bool last)
 {
@@ -169,8 +190,8 @@ void reg_declare(struct emit *e, buf_id b)
 
 	for (size_t i = 0; i < r->run.n; i++) {
 		const char *type = vector_type(e, lbuf(e->p, b)->dtype, &r->run.a[i]), *name = reg_name(e, b, r->run.a[i].at);
-		bool halves = !strcmp(type, "vhf"); /* which are set one after the other */
-		s = declare(e, s, type, halves ? text(e, "%s = {}", name) : name, i + 1 == r->run.n);
+		bool parts = !strcmp(type, "vhf") || r->in_parts; /* which are set one after the other */
+		s = declare(e, s, type, parts ? text(e, "%s = {}", name) : name, i + 1 == r->run.n);
 	}
 	for (size_t i = 0; i < r->one.n; i++)
 		s = declare(e, s, vtype(lbuf(e->p, b)->dtype), reg_name(e, b, r->one.a[i]), i + 1 == r->one.n);

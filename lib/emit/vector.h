@@ -13,6 +13,7 @@ struct vx {
 	const char *any;
 };
 extern const struct vx vx_fail;
+enum { VL_MAX = 16 };
 
 /* Which lanes are active: at most the first n; with a guard, not always all of these. */
 struct lanes {

@@ -29,8 +29,6 @@ static const char *compose(struct emit *e, buf_id b, poly off, const struct lane
 	return text(e, "((%s){%s})", real ? "vf" : "vi", s);
 }
 
-enum { VL_MAX = 16 };
-
 /* Vector loads that together cover what lanes lo to hi - 1 read, if the distances between them are known; and for each lane its load
  * and its place in that load. */
 struct windows {
@@ -142,6 +140,25 @@ static const char *register_lanes(struct emit *e, buf_id b, int64_t at, const st
 	return e->dry || (run && run->lanes <= e->vl) ? reg_name(e, b, at) : NULL;
 }
 
+/* Lanes of two vector variables, which a shuffle picks. NULL: they lie in more, or in none. */
+static const char *picked(struct emit *e, buf_id b, poly off, const struct lanes *m)
+{
+	const struct reg_run *run[2];
+	int64_t at[VL_MAX];
+	int of[VL_MAX], lane[VL_MAX];
+
+	for (int l = 0; l < m->n; l++)
+		if (!poly_is_const(e->p->P, lane_at(e, off, l), &at[l]))
+			return NULL;
+	int n = reg_spread(e, b, at, m->n, 2, run, of, lane);
+	if (!n)
+		return NULL;
+	const char *s = text(e, "__builtin_shufflevector(%s, %s", reg_name(e, b, run[0]->at), reg_name(e, b, run[n - 1]->at));
+	for (int l = 0; l < e->vl; l++)
+		s = text(e, "%s, %d", s, l < m->n ? of[l] * e->vl + lane[l] : 0);
+	return text(e, "%s)", s);
+}
+
 /* All lanes of b at off, an offset that depends on the lane. */
 static const char *load_lanes(struct emit *e, ex_id ex, poly off, const struct lanes *m)
 {
@@ -150,12 +167,14 @@ static const char *load_lanes(struct emit *e, ex_id ex, poly off, const struct l
 	int64_t c, at;
 	poly rest;
 
-	if (!poly_linear_in(e->p->P, off, e->lane, &c, &rest))
-		return apart(e, b, off, m);
+	bool linear = poly_linear_in(e->p->P, off, e->lane, &c, &rest);
 	if (lbuf(e->p, b)->scope == SCOPE_REGISTER) {
-		const char *name = c == 1 && poly_is_const(e->p->P, rest, &at) ? register_lanes(e, b, at, m) : NULL;
+		bool together = linear && c == 1 && poly_is_const(e->p->P, rest, &at);
+		const char *name = together ? register_lanes(e, b, at, m) : picked(e, b, off, m);
 		return name ? name : compose(e, b, off, m);
 	}
+	if (!linear)
+		return apart(e, b, off, m);
 	const char *near = c == 1 ? NULL : shuffled(e, b, off, m);
 	if (c != 1 && !near && !m->guard && m->n < e->vl) /* the first lanes of a gather */
 		return compose(e, b, off, m);

@@ -110,6 +110,35 @@ static bool to_register(struct emit *e, buf_id out, int64_t at, enum combiner c,
 	return true;
 }
 
+/* Lanes that lie apart in vector variables: each takes its own. */
+static bool to_register_parts(struct emit *e, buf_id out, poly off, enum combiner c, enum dtype t, struct vx x, const struct lanes *m)
+{
+	const struct reg_run *run[VL_MAX];
+	int64_t at[VL_MAX];
+	int of[VL_MAX], lane[VL_MAX];
+
+	for (int l = 0; l < m->n; l++)
+		if (m->guard || c != COMB_NONE || !poly_is_const(e->p->P, lane_at(e, off, l), &at[l]))
+			return false;
+	e->regs[out].in_parts = true;
+	int n = reg_spread(e, out, at, m->n, VL_MAX, run, of, lane);
+	if (!n && !e->dry)
+		return false;
+	body_lines(e);
+	line(e, "const %s q = %s;", lanes_ctype(t), bare(e, to_lanes(e, x, t)));
+	for (int k = 0; k < n; k++) {
+		const char *name = reg_name(e, out, run[k]->at), *s = text(e, "__builtin_shufflevector(%s, q", name);
+		for (int i = 0; i < e->vl; i++) {
+			int from = i;
+			for (int l = 0; l < m->n; l++)
+				from = of[l] == k && lane[l] == i ? e->vl + l : from;
+			s = text(e, "%s, %d", s, from);
+		}
+		line(e, "%s = %s);", name, s);
+	}
+	return true;
+}
+
 static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum combiner c, enum dtype t, struct vx x,
 		      const struct lanes *m)
 {
@@ -246,11 +275,14 @@ bool vector_block(struct emit *e)
 	poly off = write_offset(e);
 	if (!lane_in(e, off))
 		return !m.guard || c != COMB_NONE ? horizontal(e, out, off, c, t, x, &m) : false;
-	if (!poly_linear_in(e->p->P, off, e->lane, &step, &rest))
-		return false;
-	if (lbuf(e->p, out)->scope != SCOPE_REGISTER) {
+	bool linear = poly_linear_in(e->p->P, off, e->lane, &step, &rest), registers = lbuf(e->p, out)->scope == SCOPE_REGISTER;
+	if (linear && !registers)
 		to_memory(e, out, rest, step, c, t, x, &m);
-		return true;
-	}
-	return step == 1 && poly_is_const(e->p->P, rest, &at) && to_register(e, out, at, c, t, x, &m);
+	else if (!registers)
+		return false;
+	else if (linear && step == 1 && poly_is_const(e->p->P, rest, &at))
+		return to_register(e, out, at, c, t, x, &m);
+	else
+		return to_register_parts(e, out, off, c, t, x, &m);
+	return true;
 }

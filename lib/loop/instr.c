@@ -39,23 +39,65 @@ static bool is_there(const struct target *t, const struct instr *r)
 }
 
 /* Sums of products of two elements, in the type of the sum. */
-static bool is_dot(const struct instr *r)
+static bool sums_products(const struct instr *r)
 {
-	return r->nloops == 2 && r->accumulator && r->comb && !strcmp(r->comb, "sum") &&
+	return r->nloops >= 2 && r->accumulator && r->comb && !strcmp(r->comb, "sum") &&
 	       (!strcmp(r->body, "mul(i32(a), i32(b))") || !strcmp(r->body, "mul(f32(a), f32(b))"));
 }
 
 static bool pays(const struct target *t, const struct instr *r) { return !r->measured || target_rate(t, r->name) > target_fma_rate(t); }
 
+/* Row `row`, if t has it, it pays, and its sums are of products of a and b. */
+static const struct instr *product_row(const struct target *t, int row, enum dtype a, enum dtype b)
+{
+	const struct instr *r = instr_row(row);
+	bool good = instr_find(t, r->name) == row && is_there(t, r) && sums_products(r) && pays(t, r) &&
+		    !strcmp(r->in[0].dtype, dtype_name(a)) && !strcmp(r->in[1].dtype, dtype_name(b));
+
+	return good ? r : NULL;
+}
+
 int instr_dot(const struct target *t, enum dtype a, enum dtype b, bool each)
 {
-	const struct instr *r;
-
-	for (int row = 1; (r = instr_row(row)); row++)
-		if (instr_find(t, r->name) == row && is_there(t, r) && is_dot(r) && (r->in[0].step[0] != 0) == each && pays(t, r) &&
-		    !strcmp(r->in[0].dtype, dtype_name(a)) && !strcmp(r->in[1].dtype, dtype_name(b)))
+	for (int row = 1; instr_row(row); row++) {
+		const struct instr *r = product_row(t, row, a, b);
+		if (r && instr_rows(row) == 1 && (r->in[0].step[0] != 0) == each)
 			return row;
+	}
 	return 0;
+}
+
+int instr_matrix(const struct target *t, enum dtype a, enum dtype b)
+{
+	int dot = instr_dot(t, a, b, false);
+	double others = dot ? target_rate(t, instr_row(dot)->name) : 0;
+
+	for (int row = 1; instr_row(row); row++) {
+		const struct instr *r = product_row(t, row, a, b);
+		double rate = r ? target_rate(t, r->name) : 0;
+		if (r && instr_rows(row) > 1 && (!rate || rate > others))
+			return row;
+	}
+	return 0;
+}
+
+int64_t instr_group(int n) { return instr_row(n)->extent[instr_row(n)->nloops - 1]; }
+
+int64_t instr_sums(int n)
+{
+	const struct instr *r = instr_row(n);
+	int64_t sums = 1;
+
+	for (int i = 0; i < r->nloops; i++)
+		sums *= r->out.step[i] ? r->extent[i] : 1;
+	return sums;
+}
+
+int64_t instr_rows(int n)
+{
+	const struct instr *r = instr_row(n);
+
+	return r->in[0].step[0] && r->out.step[0] && !r->in[1].step[0] ? r->extent[0] : 1;
 }
 
 int instr_nibbles(const struct target *t)
@@ -110,7 +152,7 @@ static const char *match_loops(struct match *m, nest_id loop)
 	struct loop_prog *p = m->p;
 	int64_t lo, hi;
 
-	m->use->whole = true;
+	m->use->whole = m->use->rows_whole = true;
 	for (int i = 0; i < m->row->nloops; i++) {
 		const struct nest *n = lnest(p, loop);
 		if (n->kind != NEST_FOR)
@@ -123,6 +165,7 @@ static const char *match_loops(struct match *m, nest_id loop)
 		if (hi > m->row->extent[i])
 			return whynot(p, "%s has %ld steps, %ld are the most", sym_str(n->name), (long)hi, (long)m->row->extent[i]);
 		m->use->whole &= lo == m->row->extent[i];
+		m->use->rows_whole &= i == 0 || lo == m->row->extent[i];
 		const struct nest *body = lnest(p, nest_body(p, loop));
 		if (body->kid.n != 1)
 			return whynot(p, "there is more than one thing in %s", sym_str(n->name));
@@ -342,10 +385,10 @@ const char *prim_tensor(struct loop_prog *p, const char *loop, const char *name)
 	poly by[NEST_DEPTH_MAX];
 	int n = tiles_around(p, l, v, by);
 	const char *why = instr_match(p, l, row, n, v, by, &use);
-	for (int i = 0; i < r->nloops && !why && !r->part; i++) {
+	for (int i = 0; i < r->nloops && !why; i++) {
 		int64_t lo, hi;
 		poly_range(p->P, use.extent[i], &lo, &hi);
-		if (hi < r->extent[i])
+		if (hi < r->extent[i] && !(r->part && (i == 0 || !r->accumulator)))
 			why = whynot(p, "%s has %ld steps, not %ld", sym_str(lnest(p, use.loop[i])->name), (long)hi, (long)r->extent[i]);
 	}
 	if (why)
@@ -365,7 +408,7 @@ static void settle_call(struct loop_prog *p, nest_id n, void *arg)
 	int row = lnest(p, n)->instr;
 	if ((*why = instr_match(p, n, row, 0, NULL, NULL, &use)))
 		*why = whynot(p, "call of %s at %s: %s", instr_row(row)->name, sym_str(lnest(p, n)->name), *why);
-	else if (!use.whole && !instr_row(row)->part)
+	else if (!use.whole && !(instr_row(row)->part && (use.rows_whole || !instr_row(row)->accumulator)))
 		lnest(p, n)->mark = LOOP_SERIAL;
 }
 

@@ -13,6 +13,14 @@ int instr_find(const struct target *t, const char *name); /* of t's backend or t
  * their own of. 0: none. */
 int instr_dot(const struct target *t, enum dtype a, enum dtype b, bool each);
 
+/* The same of products of rows of a with columns of b, which each lie as in a dot product: 0 also where the rates of both are known and that of
+ * the dot product is as high. */
+int instr_matrix(const struct target *t, enum dtype a, enum dtype b);
+/* Of sums of products: products that row n adds to a sum, sums that it adds to, and rows of a that these are of. */
+int64_t instr_group(int n);
+int64_t instr_sums(int n);
+int64_t instr_rows(int n);
+
 /* The first row that t has for sums of products with codes of 4 bits, two a byte. 0: none. */
 int instr_nibbles(const struct target *t);
 
@@ -32,6 +40,7 @@ struct instr_use {
 	poly step[INSTR_READS][INSTR_LOOPS], out_step[INSTR_LOOPS]; /* the same in each step */
 	poly filled;                                                /* steps of the innermost loop in which a is read; unknown: all */
 	bool whole;                                                 /* all steps, no fill: else it needs the row's part text */
+	bool rows_whole;                                            /* all steps but of the outermost loop */
 };
 /* NULL, or why the nest under loop is no such instruction. Variables v[0..n) stand for by[0..n) (unrolled loops). Loops
  * may be shorter than the row's; if its text needs all of them, use->whole says whether it can be used. */

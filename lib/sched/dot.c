@@ -33,7 +33,7 @@ static bool has_row(struct loop_prog *p, stage_id s, const ex_id read[2])
 	int row = row_for(p, read[0], read[1], false);
 
 	row = row ? row : row_for(p, read[1], read[0], false);
-	return row && t->naxes > t->nspatial && t->axis[t->nspatial].extent % instr_row(row)->extent[1] == 0;
+	return row && t->naxes > t->nspatial && t->axis[t->nspatial].extent % instr_group(row) == 0;
 }
 
 /* Does read of s's result walk along its reduce axis k where the copy s does not read neighbours? */
@@ -98,6 +98,13 @@ static bool find_factors(struct loop_prog *p, const struct tile *q, struct facto
 		second = lex(p, read[0])->dtype == DT_I8; /* the constant one is b */
 	*f = (struct factors){read[second], read[!second], tile_moves(p, q, read[second], q->vec_axis)};
 	return dim_along(p, q, f->b) >= 0 && (!f->each || tile_moves(p, q, f->a, q->vec_axis));
+}
+
+ex_id still_factor(struct loop_prog *p, const struct tile *q)
+{
+	struct factors f;
+
+	return q->dot && find_factors(p, q, &f) && !f.each ? f.a : 0;
 }
 
 /* Equal ones are one expression, which is visited once. */
@@ -165,6 +172,20 @@ static bool in_panels(struct loop_prog *p, const struct tile *q, ex_id b, poly_v
 	return lbuf(p, lex(p, b)->buf)->scope == SCOPE_CONST || (dims == 1 && q->row_axis >= 0 && !tile_moves(p, q, b, q->row_axis));
 }
 
+/* The row of the instruction that takes pairs of rows, which lie equally far apart, of one size; 0: there is none. */
+static int matrix_of(struct schedule *r, const struct tile *q, const struct factors *f)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t step;
+
+	if (f->each || q->row_axis < 0 || q->row_steps < 2 || p->usual || r->outside || r->blocks ||
+	    !read_step(p, f->a, s->axis[q->row_axis].var, &step))
+		return 0;
+	int row = instr_matrix(p->target ? p->target : target_host(), lex(p, f->a)->dtype, lex(p, f->b)->dtype);
+	return row && s->axis[s->nspatial].extent % instr_group(row) == 0 ? row : 0;
+}
+
 /* The row of the instruction that takes the anchor's factors in whole groups, if they lie side by side; 0: there is none. */
 static int dot_of(struct schedule *r, const struct tile *q, struct factors *f)
 {
@@ -173,19 +194,25 @@ static int dot_of(struct schedule *r, const struct tile *q, struct factors *f)
 
 	if (s->naxes == s->nspatial || !find_factors(p, q, f))
 		return 0;
-	int row = row_for(p, f->a, f->b, f->each);
+	int matrix = matrix_of(r, q, f), row = matrix ? matrix : row_for(p, f->a, f->b, f->each);
 	bool panels = in_panels(p, q, f->b, s->axis[s->nspatial].var);
-	bool fits = row && panels && instr_row(row)->extent[0] == r->lanes && s->axis[s->nspatial].extent % instr_row(row)->extent[1] == 0;
+	bool fits = row && panels && instr_sums(row) == r->lanes && s->axis[s->nspatial].extent % instr_group(row) == 0;
 
 	return fits ? row : 0;
+}
+
+static void take_row(struct tile *q, int row)
+{
+	q->dot = row;
+	q->group = row ? instr_group(row) : 1;
+	q->pair = row ? instr_rows(row) : 1;
 }
 
 void expect_dot(struct schedule *r, struct tile *q)
 {
 	struct factors f;
 
-	q->dot = dot_of(r, q, &f);
-	q->group = q->dot ? instr_row(q->dot)->extent[1] : 1;
+	take_row(q, dot_of(r, q, &f));
 	q->held = 1;
 }
 
@@ -197,18 +224,17 @@ void find_dot(struct schedule *r, struct tile *q)
 	int64_t step;
 	int row = dot_of(r, q, &f);
 
-	q->group = 1;
+	take_row(q, 0);
 	if (!row)
 		return;
 	const struct axis *k = &s->axis[s->nspatial];
-	int64_t group = instr_row(row)->extent[1];
+	int64_t group = instr_group(row);
 	sched_copy_along(r, f.a, k->var);
 	if (!read_step(p, f.a, k->var, &step) || step != 1)
 		return;
 	if (f.each && (!read_step(p, f.a, s->axis[q->vec_axis].var, &step) || step != group))
 		return;
-	q->dot = row;
-	q->group = group;
+	take_row(q, row);
 	q->held = instr_row(row)->opaque ? held_by(p, q->result) : 1;
 }
 
@@ -220,9 +246,9 @@ void check_groups(struct loop_prog *p, struct tile *q)
 	if (there && lbuf(p, lex(p, f.b)->buf)->scope != SCOPE_CONST &&
 	    !(q->packed && lbuf(p, lstage(p, q->packed)->out) == lbuf(p, lex(p, f.b)->buf)))
 		there = false;
-	if (!there) {
-		q->dot = q->held = 0;
-		q->group = 1;
+	if (!there || (q->pair > 1 && !q->pad)) {
+		take_row(q, 0);
+		q->held = 0;
 	}
 }
 

@@ -191,7 +191,7 @@ static double split_contraction(const struct target *m, const struct fit_tile *t
 
 	once *= 1 + 2 * t->far;
 	double loads = t->along + t->across / 2, waits = t->along * vector + t->across * broadcast;
-	return t->steps * (fmax(fmax(t->rows * t->vectors, loads), m->fma_latency) + waits) + once;
+	return t->steps * (fmax(fmax(t->rows * t->vectors + t->joined, loads), m->fma_latency) + waits) + once;
 }
 
 double fit_contraction_cycles(const struct target *m, const struct fit_tile *t)
@@ -201,7 +201,7 @@ double fit_contraction_cycles(const struct target *m, const struct fit_tile *t)
 	if (t->second && fit_splits_vectors(m))
 		return split_contraction(m, t);
 	double loads = (fit_splits_vectors(m) ? t->along : t->along / 2) + t->across / 2;
-	double step = fmax(fmax(t->rows * t->vectors / m->fma_ports, loads), m->fma_latency);
+	double step = fmax(fmax((t->rows * t->vectors + t->joined) / m->fma_ports, loads), m->fma_latency);
 	return t->steps * (step + loop) + once_cycles(m, t);
 }
 

@@ -84,6 +84,7 @@ struct fit_tile {
 	bool second;          /* there is a second axis: rows may be more than one */
 	bool whole_line;      /* a tile has all rows of the second axis */
 	double along, across; /* loads of a step: of what varies along the vector axis, of what does not */
+	double joined;        /* pairs of rows that a step makes one vector each, by the unit that multiplies */
 	double panel_bytes;   /* of what varies along the vector axis, for one tile and all steps */
 	int far;              /* operands of what follows that come from beyond the second-level cache */
 	/* a window whose taps the rows of a tile share; taps 0: there is none */

@@ -112,10 +112,7 @@ static bool order_spatial(struct schedule *r, struct tile *q)
 	}
 	if (panels_inside)
 		words_add(&order, q->panel_loop);
-	if (q->tloop)
-		words_add(&order, q->trow);
-	words_add(&order, loop_part(r, q->vloop, 1));
-	words_add(&order, loop_part(r, q->vloop, 2));
+	add_tile_loops(r, q, &order);
 	return sched_list(r, NULL, PRIM_REORDER, &order);
 }
 
@@ -256,10 +253,7 @@ static void order_reduction(struct schedule *r, struct tile *q)
 	}
 	for (int i = 0; i < nred; i++)
 		words_add(&order, q->chunk && red[i] == first ? loop_part(r, group_steps(r, q, first), 1) : group_steps(r, q, red[i]));
-	if (q->tloop)
-		words_add(&order, q->trow);
-	words_add(&order, loop_part(r, q->vloop, 1));
-	words_add(&order, loop_part(r, q->vloop, 2));
+	add_tile_loops(r, q, &order);
 	if (q->dot)
 		words_add(&order, axis_loop(r, q->anchor, first, ".1"));
 	sched_list(r, NULL, PRIM_REORDER, &order);
@@ -270,6 +264,7 @@ static void order_reduction(struct schedule *r, struct tile *q)
 		sums_in_copy(r, q);
 	else if (!q->sums_wait)
 		sched_try(r, PRIM_SCOPE, name, "register");
+	lay_out_pairs(r, q);
 	if (!q->dot && nred)
 		sum_in_levels(r, q, red, nred);
 	unroll_reduction(r, q, red, nred);
@@ -336,7 +331,8 @@ static bool split_rows(struct schedule *r, struct tile *q)
 	q->block = 0;
 	q->tiles = loop_part(r, q->tloop, 0);
 	q->trow = loop_part(r, q->tloop, 1);
-	if (r->outside && !poly_is_const(r->p->P, lnest(r->p, loop_find(r->p, q->tloop))->extent, &steps)) /* the last block has fewer */
+	/* the last block has fewer; tiles of pairs begin at even rows */
+	if (q->pair > 1 || (r->outside && !poly_is_const(r->p->P, lnest(r->p, loop_find(r->p, q->tloop))->extent, &steps)))
 		return sched_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=peel");
 	if (q->row_steps % q->rows == 0)
 		return sched_try(r, PRIM_SPLIT, q->tloop, "rows", sched_name(r, "tail=%s", tail[usual]));
@@ -410,8 +406,7 @@ static bool split_axes(struct schedule *r, struct tile *q)
 		q->tloop = loop_part(r, q->tloop, 1);
 	}
 	q->panel_loop = loop_part(r, q->vloop, 0);
-	return sched_try(r, PRIM_SPLIT, q->vloop, "vectors", trace_number(r->lanes), sched_name(r, "tail=%s", q->pad ? "pad" : "peel")) &&
-	       (!q->tloop || split_rows(r, q));
+	return split_lanes(r, q) && (!q->tloop || (split_rows(r, q) && split_pairs(r, q)));
 }
 
 /* Marks the tile's loops, and those of the nests that initialize, load or store it. */
@@ -421,7 +416,9 @@ static void mark_loops(struct schedule *r, const struct tile *q)
 	const char *sums = q->sums ? q->sums : "";
 
 	sched_try(r, PRIM_UNROLL, loop_part(r, q->vloop, 1));
-	if (!q->dot || !sched_try(r, PRIM_TENSOR, loop_part(r, q->vloop, 2), instr_row(q->dot)->name))
+	if (q->pair > 1)
+		sched_try(r, PRIM_UNROLL, loop_part(r, q->vloop, 2));
+	if (!q->dot || !sched_try(r, PRIM_TENSOR, call_loop(r, q), instr_row(q->dot)->name))
 		sched_try(r, PRIM_VECTOR, loop_part(r, q->vloop, 2));
 	if (q->tloop)
 		sched_try(r, PRIM_UNROLL, q->trow);
@@ -439,6 +436,8 @@ static void mark_loops(struct schedule *r, const struct tile *q)
 		mark_tile(r, q, q->result, "");
 	if (q->packed)
 		mark_packing(r, q);
+	if (q->paired)
+		mark_pairs(r, q);
 }
 
 /* Finds what the choices start from. false: the anchor has no tile. */
@@ -477,7 +476,7 @@ static void lay_out_vectors(struct schedule *r, const struct tile *q)
 
 bool template_tile(struct schedule *r, stage_id anchor)
 {
-	struct tile q = {.anchor = anchor};
+	struct tile q = {.anchor = anchor, .group = 1, .pair = 1};
 
 	if (!begin_tile(r, &q))
 		return false;
@@ -494,6 +493,7 @@ bool template_tile(struct schedule *r, stage_id anchor)
 	else
 		choose_order(r, &q);
 	turn_rows(r, &q);
+	pack_pairs(r, &q);
 	make_panels(r, &q);
 	check_groups(r->p, &q);
 	lay_out_sums(r, &q);

@@ -34,7 +34,8 @@ struct tile {
 
 	const char *width;         /* of a panel, as lines say it: "vectors*16" */
 	const char *vloop, *tloop; /* loops of the two axes, before the split; tloop NULL: no row axis */
-	const char *tiles, *trow;  /* of tloop: over tiles, over the rows of one */
+	const char *tiles, *trow;  /* of tloop: over tiles, over the rows of one, or pairs of them; */
+	const char *tpair;         /* over the rows of a pair; NULL: there are no pairs */
 	const char *panel_loop;    /* over panels */
 	const char *home;          /* the loop: a tile is complete at the end of an iteration */
 	bool rows_outside;         /* each tile of rows goes over all panels; else each panel over all rows */
@@ -48,6 +49,7 @@ struct tile {
 	const char *sums;          /* name of the register copy of the result; NULL: there is none */
 	stage_id packed;           /* the stage that packs an operand; 0: none */
 	int packed_dim;            /* the axis of it that becomes panels */
+	stage_id paired;           /* the stage that copies pairs of rows; 0: none */
 	stage_id widened;          /* the stage that widens a panel of constants; 0: none */
 	int widened_dim;           /* the axis of it that is along the panel */
 	bool pad;                  /* the vector axis may be rounded up: all operands have room */
@@ -57,6 +59,7 @@ struct tile {
 	int dot;                   /* row of the instruction that sums products of groups (loop/instr.h); 0: none */
 	int held;                  /* registers that what follows a dot wants beside the sums */
 	int64_t group;             /* steps of the first reduce axis that it takes at once; 1: there is none */
+	int64_t pair;              /* rows that it takes at once, and half as many columns as a vector has lanes; 1: one row */
 	struct words levels;       /* buffers of a long sum */
 	const char *inner;         /* the innermost part of the reduction's innermost loop, where it is split for that; NULL: it is not */
 	bool transposed;           /* operands will be contiguous along the vector axis after a transpose; */
@@ -131,6 +134,26 @@ void check_groups(struct loop_prog *p, struct tile *q);
 const char *group_steps(struct schedule *r, const struct tile *q, int axis);
 /* Splits the groups off, once panels are laid out. */
 void split_groups(struct schedule *r, const struct tile *q);
+/* The factor of a dot that stands still along the vectors; 0: both move, or there is none. */
+ex_id still_factor(struct loop_prog *p, const struct tile *q);
+
+/* ---- products of pairs of rows (pairs.c) ---- */
+
+/* Splits the rows of a tile into pairs, if the instruction takes such. */
+bool split_pairs(struct schedule *r, struct tile *q);
+/* Splits the columns into panels, vectors and what the instruction takes of a vector. */
+bool split_lanes(struct schedule *r, const struct tile *q);
+/* The loops of a tile within a step of its reduction, from the outside in; those of the call but over a group come last. */
+void add_tile_loops(struct schedule *r, const struct tile *q, struct words *order);
+/* The outermost loop of a call, or of a vector. */
+const char *call_loop(struct schedule *r, const struct tile *q);
+/* Can the rows that the instruction takes in pairs be copied, so that a pair's groups lie side by side? */
+bool pairs_may_lie_together(struct loop_prog *p, const struct tile *q);
+/* Samples whether the rows that the instruction takes in pairs are copied, so that a pair's groups lie side by side. */
+void pack_pairs(struct schedule *r, struct tile *q);
+void mark_pairs(struct schedule *r, const struct tile *q);
+/* Gives the sums, in registers, the order in which the instruction has those of a pair of rows. */
+void lay_out_pairs(struct schedule *r, const struct tile *q);
 
 /* ---- what a tile costs (tile_cost.c) ---- */
 

@@ -82,6 +82,7 @@ static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, str
 		.far = far_operands(p, q),
 	};
 
+	t.joined = q->pair > 1 && !pairs_may_lie_together(p, q) ? ceil(t.rows / (double)q->pair) : 0;
 	t.whole_line = ceil(t.rows) >= (double)q->row_steps;
 	for (int i = 0; i < q->nread; i++) {
 		bool along = tile_moves(p, q, q->read[i], q->vec_axis), down = t.second && tile_moves(p, q, q->read[i], q->row_axis);

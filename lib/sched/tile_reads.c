@@ -113,7 +113,7 @@ void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 		ex_id read = q->read[i];
 		bool in_place = read_in_place(p, q, read),
 		     together = read_step(p, read, v, &step) && (step == 1 || !step || (q->dot && step == q->group));
-		q->loads[i] = 1;
+		q->loads[i] = q->dot && tile_moves(p, q, read, q->vec_axis) ? (double)q->pair : 1;
 		if (in_place && !together)
 			q->loads[i] = LOAD_AND_INSERT * lanes;
 		else if (in_place && shifts(p, q, read))
@@ -121,7 +121,10 @@ void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 	}
 }
 
-double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes) { return 4.0 * vectors * lanes * reduce_steps(p, q); }
+double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
+{
+	return 4.0 * (double)q->pair * vectors * lanes * reduce_steps(p, q);
+}
 
 double panel_room(struct loop_prog *p) { return fitted.panel_share * (double)sched_machine(p).l2; }
 

@@ -14,7 +14,7 @@ static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int v
 		if (read_uses(p, q->read[i], v->var) && !tile_moves(p, q, q->read[i], q->vec_axis) &&
 		    read_group(p, q->read[i], v->var) % (vectors * lanes) != 0)
 			return false;
-	if (rows * vectors + vectors + 1 + q->held > sched_machine(p).vector_regs && rows * vectors > 1)
+	if (rows % q->pair || (rows * vectors + vectors * (int)q->pair + 1 + q->held > sched_machine(p).vector_regs && rows * vectors > 1))
 		return false;
 	if (q->transposed_by_panel && v->extent % (vectors * lanes) != 0)
 		return false;
@@ -27,7 +27,7 @@ static bool tile_may_fit(struct loop_prog *p, const struct tile *q, int rows, in
 	int side = rows < vectors ? rows : vectors;
 
 	return tile_fits(p, q, rows, vectors, lanes) ||
-	       (tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= sched_machine(p).vector_regs);
+	       (q->pair == 1 && tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= sched_machine(p).vector_regs);
 }
 
 /* As tile_fits, for the default tile: only where vectors are split are operands from memory as fast. */
@@ -74,7 +74,7 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
 	int64_t conflict = rows_without_conflict(p, q), most = most_rows(p, q) < conflict ? most_rows(p, q) : conflict;
 	double best = INFINITY, room = most_sums(p, q, w, lanes);
 
-	*best_rows = 1;
+	*best_rows = (int)q->pair;
 	*best_vectors = first;
 	for (int vectors = first; vectors <= last; vectors++)
 		for (int rows = 1; rows <= most; rows++) {
@@ -102,7 +102,7 @@ static bool better_wide(struct loop_prog *p, const struct tile *q, double cost, 
 	for (int a = 0; a < s->nspatial; a++)
 		if (a != q->vec_axis && a != q->row_axis && s->axis[a].extent > 1)
 			return false;
-	if (q->row_axis < 0 || is_window(p, q) || q->vectors >= FIT_WIDE_VECTORS ||
+	if (q->row_axis < 0 || q->pair > 1 || is_window(p, q) || q->vectors >= FIT_WIDE_VECTORS ||
 	    !tile_may_fit(p, q, FIT_WIDE_ROWS, FIT_WIDE_VECTORS, lanes))
 		return false;
 	operand_bytes(p, q, &still, &moves);
@@ -137,7 +137,7 @@ static void sample_vectors(struct schedule *r, struct tile *q)
 	int n = 0, usual = usual_vectors(r->p, q);
 
 	for (int vectors = 1; vectors <= VECTORS_MAX; vectors++)
-		if (tile_fits(r->p, q, 1, vectors, r->lanes))
+		if (tile_fits(r->p, q, (int)q->pair, vectors, r->lanes))
 			choice[n++] = vectors;
 	int best = q->vectors;
 	q->vectors = (int)sched_sample(r, "vectors", choice, n, usual);
@@ -260,7 +260,7 @@ void choose_row_axis(struct schedule *r, struct tile *q)
 
 double sched_tile_cycles(struct schedule *r, stage_id anchor, int v, int t, int64_t steps)
 {
-	struct tile q = {.anchor = anchor, .vec_axis = v, .row_axis = t, .row_steps = steps};
+	struct tile q = {.anchor = anchor, .vec_axis = v, .row_axis = t, .row_steps = steps, .pair = 1};
 	int rows, vectors;
 
 	q.nread = stage_all_reads(r->p, anchor, q.read);
@@ -270,7 +270,7 @@ double sched_tile_cycles(struct schedule *r, stage_id anchor, int v, int t, int6
 
 double sched_cycles_along(struct schedule *r, stage_id anchor, stage_id result, int v, bool transposed)
 {
-	struct tile q = {.anchor = anchor, .result = result, .vec_axis = v, .transposed = transposed};
+	struct tile q = {.anchor = anchor, .result = result, .vec_axis = v, .transposed = transposed, .pair = 1};
 	const struct stage *s = lstage(r->p, anchor);
 	int axis[LOOP_AXES_MAX + 1], best, rows, vectors;
 
@@ -279,8 +279,8 @@ double sched_cycles_along(struct schedule *r, stage_id anchor, stage_id result, 
 	q.function = calls_function(r->p, &q);
 	row_axes(r->p, &q, axis, &best);
 	q.row_axis = axis[best];
-	expect_dot(r, &q);
 	count_steps(r, &q);
+	expect_dot(r, &q);
 	count_loads(r->p, &q, r->lanes);
 	double times = (double)q.groups;
 	for (int a = 0; a < s->nspatial; a++)

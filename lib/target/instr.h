@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { INSTR_LOOPS = 2, INSTR_READS = 3 };
-#define STEP_ANY INT64_MIN /* a parameter of the text */
+enum { INSTR_LOOPS = 4, INSTR_READS = 3 };
+#define STEP_ANY INT64_MIN /* a parameter of the text: one loop of an operand at most */
 
 struct instr_operand {
 	const char *dtype;         /* "f32": an element type's name */
@@ -23,15 +23,19 @@ struct instr {
 	bool opaque;       /* compilers see operands and a line of assembler */
 	bool measured;     /* schedules take it only where its rate (target/rate.h) was measured to be above that of multiply-adds */
 	int nloops;
-	int64_t extent[INSTR_LOOPS]; /* from the outside in, each directly in the one before */
-	const char *comb;            /* "sum"; NULL: it is no reduction */
-	const char *body;            /* "a", "mul(i32(a), i32(b))": names of loop/math.h and types; a, b, c: reads; digits: constants */
+	/* From the outside in, each directly in the one before. Of sums of products, the last is over the products of a sum; the others are over
+	 * sums: of lanes, and, where a moves along the outermost, of rows that the lanes are of. */
+	int64_t extent[INSTR_LOOPS];
+	const char *comb; /* "sum"; NULL: it is no reduction */
+	const char *body; /* "a", "mul(i32(a), i32(b))": names of loop/math.h and types; a, b, c: reads; digits: constants */
 	struct instr_operand out, in[INSTR_READS];
 	const char *accumulator; /* C type of the vector that is added to (its name with u: unaligned in memory); NULL: none */
-	/* C text. %o %a %b %c: addresses of the first elements; %v: the accumulator; %s: step of out in loop 0; %t: step of
-	 * a in loop 1; %m %n: extents; %f: steps of loop 1 in which a is read, what follows is zero. */
+	/* C text. %o %a %b %c: addresses of the first elements; %v: the accumulator; %s, %t: the step of out and of a that is STEP_ANY; %m %n:
+	 * extents of the first two loops; %f: steps of the last loop in which a is read, what follows is zero. */
 	const char *text;
-	const char *part; /* the same for fewer steps than extent[], or where a fill is read; NULL: there is none */
+	/* The same for fewer steps than extent[], or where a fill is read; of what adds to an accumulator, for fewer of the outermost loop.
+	 * NULL: there is none. */
+	const char *part;
 	void (*helper)(FILE *f, const struct instr *row); /* what the text calls */
 };
 #endif

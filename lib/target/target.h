@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct backend;
-enum { RATE_L2, RATE_MEMORY, RATE_SHARED, RATE_OWN /* the first of the backend's own */, RATES_MAX = 24 };
+enum { RATE_L2, RATE_MEMORY, RATE_SHARED, RATE_OWN /* the first of the backend's own */, RATES_MAX = 32 };
 struct target {
 	const struct backend *of;   /* what kind of CPU (target/backend.h); NULL: as this machine */
 	char cpu[64];               /* model name as the kernel says it */

@@ -81,19 +81,23 @@ numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%d", i ? ",
 	echo 'module ir=8 opset=17'
 	echo "const w = i8[16,8,3,3] [$(numbers 1152)]"
 	echo "const d = i8[16,1,3,3] [$(numbers 144)]"
+	echo "const k = i8[40,27] [$(numbers 1080)]"
 	echo 'const z = u8[] [7]'
 	echo 'graph main {'
 	echo '  input x: u8[1,8,9,9]'
 	echo '  input r: u8[1,16,9,9]'
+	echo '  input m: u8[13,40]'
 	echo '  y = ConvInteger(x, @w, @z) {pads=[1,1,1,1]}'
 	echo '  q = ConvInteger(r, @d, @z) {pads=[1,1,1,1] group=16}'
+	echo '  p = MatMulInteger(m, @k, @z)'
 	echo '  output y = y'
 	echo '  output q = q'
+	echo '  output p = p'
 	echo '}'
 } | ge-load -o conv.g
-for target in armv8.2-a armv8.6-a; do
-	right $target 16 conv.g
-	ok $? "convolutions of bytes on $target"
+for target in armv8.2-a:16 armv8.6-a:16 armv8.6-a+sve256:32; do
+	right "${target%:*}" "${target#*:}" conv.g && { [ "${target%:*}" = armv8.2-a ] || [ "$(grep -c 'vusmmla(.*, [12]);' lib/m.c)" -ge 16 ]; }
+	ok $? "convolutions and products of bytes on ${target%:*}"
 done
 # Products of 16 bits by an instruction, where rates say that it is faster than f32.
 {
@@ -116,6 +120,8 @@ done <<'END'
 bf16 vbfdot 16 fma128:40,bfdot:120
 bf16 vbfdot 32 fma256:40,bfdot256:120 ,sve256
 bf16 vbfdot 64 fma512:40,bfdot512:120 ,sve512
+bf16 vbfmmla 16 fma128:40,bfdot:80,bfmmla:160
+bf16 vbfmmla 64 fma512:40,bfdot512:80,bfmmla512:160 ,sve512
 f16 vfmla_half 16 fma128:40,fmla_half:90
 END
 if [ -n "${HONE_MODELS-}" ] && [ -f "$HONE_MODELS/squeezenet1_1_qdq.onnx" ]; then

@@ -211,6 +211,7 @@ static const struct text texts[] = {
 static const struct text codes[] = {
 	{"ConvInteger u8 1x12x2x7 i8 9x12x1x1c u8=3 i8=-5"},
 	{"ConvInteger u8 1x5x3x5 i8 9x5x1x1c"},
+	{"ConvInteger u8 1x16x2x5 i8 13x16x1x1c u8=3"},
 	{"ConvInteger{strides=2,2} i8 1x12x3x7@0,2,3,1 i8 8x12x1x1c i8=-4"},
 	{"ConvInteger{pads=1,1,1,1} u8 1x4x3x7 i8 8x4x3x3c u8=131"},
 	{"ConvInteger{pads=1,1,1,1} u8 1x8x3x4@0,2,3,1 u8 9x8x3x3c u8=7 u8=200; Cast{to=1} %0 -> %1@0,2,3,1"},
@@ -224,12 +225,13 @@ static const struct text codes[] = {
 	{"ConvInteger{strides=4,4} u8 1x3x4x8 i8 9x3x4x4c u8=7"},
 	{"ConvInteger{pads=1,1,1,1} u8 1x8x3x4@0,2,3,1 i8 9x8x3x3c u8=3; Cast{to=1} %0; Mul %1 f32 9x1x1c; QuantizeLinear %2 f32=900 u8=9"},
 	{"MatMulInteger u8 7x20 i8 20x33c u8=3 i8 33c"},
+	{"MatMulInteger u8 13x16 i8 16x19c u8=3; Cast{to=1} %0; Mul %1 f32 19c"},
 	{"MatMulInteger i8 7x21 i8 21x9 i8=-3"},
 	{"MatMulInteger i8 2x5x8 u8 2x8x9 i8 scalar u8 scalar"},
 };
-/* Instructions for products of bytes with signs alone, without the one or the other sign, of words; none. */
+/* Instructions for products of bytes with signs alone, of two rows at once, without the one or the other sign, of words; none. */
 static const char *const takers[] = {
-	"armv8.2-a", "armv8.6-a+sve256", "cpu=x;features=fma,avx2,avx512,vnni;l1=32K;l2=1024K", "x86-64-v3", "generic",
+	"armv8.2-a", "armv8.6-a", "armv8.6-a+sve256", "cpu=x;features=fma,avx2,avx512,vnni;l1=32K;l2=1024K", "x86-64-v3", "generic",
 };
 
 /* What is left to the evaluator, and why. */

@@ -113,6 +113,34 @@ static void fmla_half_helper(FILE *f, const struct instr *row)
 		"\tu.half[second] = v.half[0];\n\treturn u.all;\n}\n");
 }
 
+/* Products of two rows of a, t elements apart, with two columns of b for each 16 bytes of the vector: all of b's groups lie side by side. Of
+ * one row (rows: 1) the other is zero. */
+static void matrix(FILE *f, const struct instr *row, const char *name, const char *sum, const char *a, const char *b, const char *ins)
+{
+	bool neon = row->vector_bytes == NEON;
+	const char *of = strcmp(ins, "bfmmla") ? neon ? "16b" : "b" : neon ? "8h" : "h";
+
+	put_vector(f, row);
+	fprintf(f,
+		"typedef long vrows __attribute__((vector_size(%5$d), aligned(1), may_alias));\n"
+		"/* sums of products of two rows with columns */\n"
+		"static inline %1$s %2$s(%1$s x, const %3$s *a, long t, const %4$s *b, long rows)\n{\n"
+		"\tlong first, second = 0;\n\tvrows u;\n\tconst vi w = *(const viu *)b;\n"
+		"\t__builtin_memcpy(&first, a, 8);\n\tif (rows > 1)\n\t\t__builtin_memcpy(&second, a + t, 8);\n"
+		"\tif (rows > 1 && t * sizeof *a == 8)\n\t\tu = %6$s;\n\telse\n\t\t%7$s;\n"
+		"\t__asm__(\"%8$s %%0.%9$s, %%1.%10$s, %%2.%10$s\" : \"+w\"(x) : \"w\"(u), \"w\"(w));\n\treturn x;\n}\n",
+		sum, name, a, b, row->vector_bytes, neon ? "*(const vrows *)a" : "(vrows)(svi)svld1rq_s32(ALL, (const int *)a)",
+		neon ? "u = (vrows){first, second}"
+		     : "__asm__(\"zip1 %0.d, %1.d, %2.d\" : \"=w\"(u) : \"w\"(first - (vrows){}), \"w\"(second - (vrows){}))",
+		ins, sums(row), of);
+}
+
+static const char sixteen[] = "unsigned short";
+
+static void smmla_helper(FILE *f, const struct instr *row) { matrix(f, row, "vsmmla", "vi", with_sign, with_sign, "smmla"); }
+static void usmmla_helper(FILE *f, const struct instr *row) { matrix(f, row, "vusmmla", "vi", without, with_sign, "usmmla"); }
+static void bfmmla_helper(FILE *f, const struct instr *row) { matrix(f, row, "vbfmmla", "vf", sixteen, sixteen, "bfmmla"); }
+
 #define SUMS(name_, features_, bytes_, a, step, b, text_, opaque_, helper_) \
 	{ \
 		.name = name_, .features = features_, .vector_bytes = bytes_, .opaque = opaque_, .nloops = 2, .extent = {(bytes_) / 4, 4}, \
@@ -141,6 +169,24 @@ static void fmla_half_helper(FILE *f, const struct instr *row)
 		.in = {{"bf16", {0, 1}}, {"bf16", {2, 1}}}, .accumulator = "vf", .text = "vbfdot(%v, %a, %b)", .helper = bfdot_helper \
 	}
 
+/* Sums of a pair of rows and of columns, each of `group` products. NEON has one pair of columns. */
+#define NEON_PAIRS(group) \
+	.nloops = 3, .extent = {2, 2, group}, .out.step = {2, 1, 0}, .in[0].step = {STEP_ANY, 0, 1}, .in[1].step = {0, group, 1}
+#define SVE_PAIRS(length, group) \
+	.nloops = 4, .extent = {2, (length) / NEON, 2, group}, .out.step = {2, 4, 1, 0}, .in[0].step = {STEP_ANY, 0, 0, 1}, \
+	.in[1].step = {0, 2 * (group), group, 1}
+#define MATRIX(name_, end, features_, length, sum, a, b, vector, text_, pairs, ...) \
+	{ \
+		.name = name_ end, .features = features_, .vector_bytes = length, .opaque = true, .comb = "sum", \
+		.body = "mul(" sum "(a), " sum "(b))", .out.dtype = sum, .in[0].dtype = a, .in[1].dtype = b, pairs, .accumulator = vector, \
+		.text = text_ "(%v, %a, %t, %b, 2)", .part = text_ "(%v, %a, %t, %b, %m)", __VA_ARGS__ \
+	}
+#define MATRICES(end, length, bytes, halves, sve) \
+	MATRIX("usmmla", end, sve | ARM_I8MM, length, "i32", "u8", "i8", "vi", "vusmmla", bytes, .helper = usmmla_helper), \
+		MATRIX("smmla", end, sve | ARM_I8MM, length, "i32", "i8", "i8", "vi", "vsmmla", bytes, .helper = smmla_helper), \
+		MATRIX("bfmmla", end, sve | ARM_BF16, length, "f32", "bf16", "bf16", "vf", "vbfmmla", halves, .helper = bfmmla_helper, \
+		       .measured = true)
+
 const struct instr arm_instr[] = {
 	DOTS("", 16, ARM_DOTPROD, ARM_I8MM),
 	DOTS("256", 32, ARM_SVE256, ARM_SVE256 | ARM_I8MM),
@@ -160,6 +206,9 @@ const struct instr arm_instr[] = {
 	BFDOT("", NEON, ARM_BF16),
 	BFDOT("256", 2 * NEON, ARM_SVE256 | ARM_BF16),
 	BFDOT("512", 4 * NEON, ARM_SVE512 | ARM_BF16),
+	MATRICES("", 16, NEON_PAIRS(8), NEON_PAIRS(4), 0),
+	MATRICES("256", 32, SVE_PAIRS(32, 8), SVE_PAIRS(32, 4), ARM_SVE256),
+	MATRICES("512", 64, SVE_PAIRS(64, 8), SVE_PAIRS(64, 4), ARM_SVE512),
 	/* 8 sums in half precision */
 	{.name = "fmla_half",
 	 .features = ARM_FP16,

@@ -27,11 +27,17 @@ enum { SUMS = 16, UNROLL = 4 };
 #define USDOT(i)              NEON("usdot", i, "4s", "16b")
 #define BFDOT(i)              NEON("bfdot", i, "4s", "8h")
 #define SMLAL(i)              NEON("smlal", i, "4s", "4h")
+#define USMMLA(i)             NEON("usmmla", i, "4s", "16b")
+#define SMMLA(i)              NEON("smmla", i, "4s", "16b")
+#define BFMMLA(i)             NEON("bfmmla", i, "4s", "8h")
 /* The vector's length is the machine's. */
-#define SVE_FMLA(i)  "fmla z" #i ".s, p0/m, z0.s, z1.s\n\t"
-#define SVE_SDOT(i)  "sdot z" #i ".s, z0.b, z1.b\n\t"
-#define SVE_USDOT(i) "usdot z" #i ".s, z0.b, z1.b\n\t"
-#define SVE_BFDOT(i) "bfdot z" #i ".s, z0.h, z1.h\n\t"
+#define SVE_FMLA(i)   "fmla z" #i ".s, p0/m, z0.s, z1.s\n\t"
+#define SVE_SDOT(i)   "sdot z" #i ".s, z0.b, z1.b\n\t"
+#define SVE_USDOT(i)  "usdot z" #i ".s, z0.b, z1.b\n\t"
+#define SVE_BFDOT(i)  "bfdot z" #i ".s, z0.h, z1.h\n\t"
+#define SVE_USMMLA(i) "usmmla z" #i ".s, z0.b, z1.b\n\t"
+#define SVE_SMMLA(i)  "smmla z" #i ".s, z0.b, z1.b\n\t"
+#define SVE_BFMMLA(i) "bfmmla z" #i ".s, z0.h, z1.h\n\t"
 
 STEPS(fmla, "", NEON_ZERO, FMLA)
 STEPS(fmla_half, "+fp16", NEON_ZERO, FMLA_HALF)
@@ -39,10 +45,16 @@ STEPS(sdot, "+dotprod", NEON_ZERO, SDOT)
 STEPS(usdot, "+i8mm", NEON_ZERO, USDOT)
 STEPS(bfdot, "+bf16", NEON_ZERO, BFDOT)
 STEPS(smlal, "", NEON_ZERO, SMLAL)
+STEPS(usmmla, "+i8mm", NEON_ZERO, USMMLA)
+STEPS(smmla, "+i8mm", NEON_ZERO, SMMLA)
+STEPS(bfmmla, "+bf16", NEON_ZERO, BFMMLA)
 STEPS(sve_fmla, "+sve", SVE_ZERO, SVE_FMLA)
 STEPS(sve_sdot, "+sve", SVE_ZERO, SVE_SDOT)
 STEPS(sve_usdot, "+sve+i8mm", SVE_ZERO, SVE_USDOT)
 STEPS(sve_bfdot, "+sve+bf16", SVE_ZERO, SVE_BFDOT)
+STEPS(sve_usmmla, "+sve+i8mm", SVE_ZERO, SVE_USMMLA)
+STEPS(sve_smmla, "+sve+i8mm", SVE_ZERO, SVE_SMMLA)
+STEPS(sve_bfmmla, "+sve+bf16", SVE_ZERO, SVE_BFMMLA)
 
 #define LOOP(name) name
 
@@ -62,6 +74,12 @@ void arm_read(const void *p, size_t n) {}
 
 /* Products that one instruction adds, twice: bytes of the vector a byte of what is multiplied. */
 #define OPS(bytes, of) (2.0 * SUMS * UNROLL * (bytes) / (of))
+#define MATRICES(end, length, also, of) \
+	{"usmmla" end, (also) | ARM_I8MM, 2 * OPS(length, 1), LOOP(of##usmmla)}, \
+		{"smmla" end, (also) | ARM_I8MM, 2 * OPS(length, 1), LOOP(of##smmla)}, \
+	{ \
+		"bfmmla" end, (also) | ARM_BF16, 2 * OPS(length, 2), LOOP(of##bfmmla) \
+	}
 const struct rate arm_rates[] = {
 	{"fma128", 0, OPS(16, 4), LOOP(fmla)},
 	{"fma256", ARM_SVE256, OPS(32, 4), LOOP(sve_fmla)},
@@ -77,5 +95,8 @@ const struct rate arm_rates[] = {
 	{"bfdot", ARM_BF16, OPS(16, 2), LOOP(bfdot)},
 	{"bfdot256", ARM_SVE256 | ARM_BF16, OPS(32, 2), LOOP(sve_bfdot)},
 	{"bfdot512", ARM_SVE512 | ARM_BF16, OPS(64, 2), LOOP(sve_bfdot)},
+	MATRICES("", 16, 0, ),
+	MATRICES("256", 32, ARM_SVE256, sve_),
+	MATRICES("512", 64, ARM_SVE512, sve_),
 	{NULL},
 };

@@ -1,0 +1,151 @@
+/* Sums that an instruction makes of two rows at a time: of each 16 bytes of a vector, four, of these rows and of two columns. Rows of a
+ * tile and vectors of its columns are split once more for it, and sums lie in registers in its order. */
+#include "loop/instr.h"
+#include "sched/tile.h"
+
+enum { PAIR = 2 }; /* rows, and columns of each 16 bytes of a vector: the sums there are rows by columns */
+
+static int64_t segments(const struct schedule *r) { return r->lanes / (PAIR * PAIR); }
+
+bool split_pairs(struct schedule *r, struct tile *q)
+{
+	if (q->pair == 1)
+		return true;
+	const char *rows = q->trow;
+	q->trow = loop_part(r, rows, 0);
+	q->tpair = loop_part(r, rows, 1);
+	return sched_try(r, PRIM_SPLIT, rows, trace_number(q->pair), "tail=peel");
+}
+
+bool split_lanes(struct schedule *r, const struct tile *q)
+{
+	const char *tail = sched_name(r, "tail=%s", q->pad ? "pad" : "peel"), *two = trace_number(PAIR);
+
+	if (q->pair == 1)
+		return sched_try(r, PRIM_SPLIT, q->vloop, "vectors", trace_number(r->lanes), tail);
+	if (segments(r) == 1)
+		return sched_try(r, PRIM_SPLIT, q->vloop, "vectors", two, two, tail);
+	return sched_try(r, PRIM_SPLIT, q->vloop, "vectors", two, trace_number(segments(r)), two, tail);
+}
+
+void add_tile_loops(struct schedule *r, const struct tile *q, struct words *order)
+{
+	if (q->tloop)
+		words_add(order, q->trow);
+	words_add(order, loop_part(r, q->vloop, 1));
+	words_add(order, loop_part(r, q->vloop, 2));
+	if (q->pair == 1)
+		return;
+	words_add(order, q->tpair);
+	words_add(order, loop_part(r, q->vloop, 3));
+	if (segments(r) > 1)
+		words_add(order, loop_part(r, q->vloop, 4));
+}
+
+const char *call_loop(struct schedule *r, const struct tile *q) { return q->pair > 1 ? q->tpair : loop_part(r, q->vloop, 2); }
+
+void lay_out_pairs(struct schedule *r, const struct tile *q)
+{
+	struct words order = {0};
+
+	if (q->pair == 1)
+		return;
+	words_add(&order, q->sums ? q->sums : sym_str(lbuf(r->p, lstage(r->p, q->anchor)->out)->name));
+	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
+		if (a != q->row_axis && a != q->vec_axis)
+			words_add(&order, trace_number(a));
+	words_add(&order, sched_name(r, "%d/%d", q->row_axis, PAIR));
+	words_add(&order, sched_name(r, "%d/%d", q->vec_axis, PAIR));
+	words_add(&order, sched_name(r, "%d%%%d", q->row_axis, PAIR));
+	words_add(&order, sched_name(r, "%d%%%d", q->vec_axis, PAIR));
+	sched_list(r, NULL, PRIM_LAYOUT, &order);
+}
+
+/* Its dims along rows and groups, if it is read at the axes themselves there, and at neither elsewhere. */
+static bool pair_dims(struct loop_prog *p, const struct tile *q, ex_id read, int *row, int *group)
+{
+	const struct ex *e = lex(p, read);
+	const struct stage *s = lstage(p, q->anchor);
+	poly t = stage_axis(p, q->anchor, q->row_axis), k = stage_axis(p, q->anchor, s->nspatial);
+	poly_var rows = s->axis[q->row_axis].var, groups = s->axis[s->nspatial].var;
+
+	*row = *group = -1;
+	for (int d = 0; d < e->n; d++) {
+		*row = e->index[d] == t ? d : *row;
+		*group = e->index[d] == k ? d : *group;
+		if ((e->index[d] != t && poly_uses(p->P, e->index[d], rows)) || (e->index[d] != k && poly_uses(p->P, e->index[d], groups)))
+			return false;
+	}
+	return *row >= 0 && *group >= 0;
+}
+
+/* The factor that can be copied pair by pair, and its dims; 0: none. */
+static ex_id copied_factor(struct loop_prog *p, const struct tile *q, int *row, int *group)
+{
+	ex_id a = q->pair > 1 ? still_factor(p, q) : 0;
+
+	return a && pair_dims(p, q, a, row, group) && lbuf(p, lex(p, a)->buf)->scope != SCOPE_CONST ? a : 0;
+}
+
+bool pairs_may_lie_together(struct loop_prog *p, const struct tile *q)
+{
+	int row, group;
+
+	return copied_factor(p, q, &row, &group) != 0;
+}
+
+void pack_pairs(struct schedule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	struct words order = {0};
+	int row, group;
+	ex_id a = copied_factor(p, q, &row, &group);
+
+	if (!a)
+		return;
+	const char *name = sym_str(lbuf(p, lex(p, a)->buf)->name), *pairs = sched_name(r, "%s_pairs", name),
+		   *sample = sched_name(r, "%s.pairs", name);
+	bool again = q->columns > (int64_t)q->vectors * r->lanes; /* for the next panel */
+	if (buf_find(p, pairs) || !sched_yes(r, sample, again))
+		return;
+	const char *under = q->outer ? axis_loop(r, q->anchor, q->outer - 1, "") : "root";
+	if (!sched_make(r, pairs, PRIM_CACHE, name, sym_str(lstage(p, q->anchor)->name), under, "scratch")) {
+		sched_settle(r, sample, 0);
+		return;
+	}
+	words_add(&order, pairs);
+	for (int d = 0; d < lbuf(p, lex(p, a)->buf)->rank; d++)
+		if (d != row && d != group)
+			words_add(&order, trace_number(d));
+	words_add(&order, sched_name(r, "%d/%d", row, (int)q->pair));
+	words_add(&order, sched_name(r, "%d/%d", group, (int)q->group));
+	words_add(&order, sched_name(r, "%d%%%d", row, (int)q->pair));
+	words_add(&order, sched_name(r, "%d%%%d", group, (int)q->group));
+	sched_list(r, NULL, PRIM_LAYOUT, &order);
+	q->paired = stage_find(p, pairs);
+	q->nread = stage_all_reads(p, q->anchor, q->read);
+}
+
+/* Pair by pair, a group by one instruction. */
+void mark_pairs(struct schedule *r, const struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	const struct loop_buf *b = lbuf(p, lstage(p, q->paired)->out);
+	int row = b->layout.part[b->layout.n - 2].axis, group = b->layout.part[b->layout.n - 1].axis;
+	const char *t = axis_loop(r, q->paired, row, ""), *k = axis_loop(r, q->paired, group, "");
+	struct words order = {0};
+
+	if (!sched_try(r, PRIM_SPLIT, t, trace_number(q->pair), "tail=peel") ||
+	    !sched_try(r, PRIM_SPLIT, k, trace_number(q->group), "tail=peel"))
+		return;
+	for (int a = 0; a < lstage(p, q->paired)->nspatial; a++)
+		if (a != row && a != group)
+			words_add(&order, axis_loop(r, q->paired, a, ""));
+	words_add(&order, loop_part(r, t, 0));
+	words_add(&order, loop_part(r, k, 0));
+	words_add(&order, loop_part(r, t, 1));
+	words_add(&order, loop_part(r, k, 1));
+	sched_list(r, NULL, PRIM_REORDER, &order);
+	sched_try(r, PRIM_UNROLL, loop_part(r, t, 1));
+	sched_try(r, PRIM_TENSOR, loop_part(r, k, 1), sched_name(r, "copy%d", (int)dtype_size(b->dtype)));
+}
