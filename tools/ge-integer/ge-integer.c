@@ -4,6 +4,7 @@
 #include "common/facts.h"
 #include "integer.h"
 #include "op/pass.h"
+#include "op/qlinear.h"
 
 /* ---- what is refused ---- */
 
@@ -142,7 +143,8 @@ static void round_rows(struct module *m, const struct pass_ctx *c)
 static void integer(struct module *m, const struct pass_ctx *c)
 {
 	check_scales(m);
-	apply(m, c, (const struct rule *const[]){rules_qlinear, rules_tiny}, 2);
+	qlinear_split(m, c);
+	apply(m, c, (const struct rule *const[]){rules_tiny}, 1);
 	recode(m, DT_I8, DT_U8, false);
 	apply(m, c, (const struct rule *const[]){rules_transposed, rules_island, rules_sink, rules_range}, 4);
 	recode(m, DT_U8, DT_I8, true);

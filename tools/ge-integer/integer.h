@@ -12,7 +12,6 @@ extern const struct rule rules_tiny[];       /* QuantizeLinear by scales that ar
 extern const struct rule rules_transposed[]; /* ConvTranspose of such */
 extern const struct rule rules_sink[];       /* nodes that move bytes */
 extern const struct rule rules_table[];      /* functions of one code */
-extern const struct rule rules_qlinear[];    /* QLinearConv, QLinearMatMul */
 
 /* Node n moves its operands' elements (the first mover_operands of them), those of bytes too, and invents none but by a Pad. */
 bool mover_is(struct module *m, node_id n);

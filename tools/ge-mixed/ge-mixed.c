@@ -12,6 +12,7 @@
 #include "loop/instr.h"
 #include "mixed.h"
 #include "op/op.h"
+#include "op/qlinear.h"
 #include "target/rate.h"
 
 static struct {
@@ -371,8 +372,10 @@ static void choose_by_times(struct mixed *x)
 static void mix(struct module *m, const struct pass_ctx *c)
 {
 	struct arena a = {0};
-	struct mixed x = {.m = m, .c = c, .arena = &a, .low = low_type(m)};
+	struct mixed x = {.m = m, .c = c, .arena = &a};
 
+	qlinear_split(m, c);
+	x.low = low_type(m);
 	if (x.low == DT_NONE) {
 		note("left as it is: no type of 16 bits is known to be faster than f32 here; run-dev --probe measures, --to names one");
 		return;

@@ -6,6 +6,7 @@
 /* Of the graph before it: is it quantised? */
 static bool is_quantised(struct hone *h)
 {
+	static const char *const of_codes[] = {"DequantizeLinear", "QLinearConv", "QLinearMatMul", NULL};
 	struct child c = {.out = text(h, "%s/counts", h->work)};
 
 	words_add(&c.argv, "ge-stat");
@@ -14,7 +15,10 @@ static bool is_quantised(struct hone *h)
 	words_add(&c.argv, h->last);
 	child_must(h, &c);
 	struct facts f = facts_read(c.out);
-	return !isnan(facts_value(&f, "operators.DequantizeLinear.nodes"));
+	for (int i = 0; of_codes[i]; i++)
+		if (!isnan(facts_value(&f, text(h, "operators.%s.nodes", of_codes[i]))))
+			return true;
+	return false;
 }
 
 /* All nodes that may in one form. */

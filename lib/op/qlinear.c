@@ -1,5 +1,6 @@
 /* Operators that dequantise and quantise inside, taken apart. */
-#include "integer.h"
+#include "op/qlinear.h"
+#include "op/rewrite.h"
 
 static val_id dequantize(struct rewrite *rw, node_id root, val_id q, val_id scale, val_id zero, int64_t axis)
 {
@@ -68,8 +69,16 @@ static const char *matmul(struct rewrite *rw, node_id n)
 	return quantize(rw, n, rw_node(rw, n, OP_MatMul, 2, in), y > 1 ? y - 2 : 0);
 }
 
-const struct rule rules_qlinear[] = {
+static const struct rule rules[] = {
 	{"qlinear", OP_QLinearConv, conv, "it becomes Conv between DequantizeLinear and QuantizeLinear", MEASURE_WORK},
 	{"qlinear", OP_QLinearMatMul, matmul, "it becomes MatMul between DequantizeLinear and QuantizeLinear", MEASURE_WORK},
-	{0},
 };
+
+void qlinear_split(struct module *m, const struct pass_ctx *c)
+{
+	struct rule_run run[sizeof rules / sizeof *rules] = {{0}};
+
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		run[i].rule = &rules[i];
+	rewrite_module(m, run, (int)(sizeof rules / sizeof *rules), c, false);
+}
