@@ -5,6 +5,7 @@
  * calls. A search that is repeated with the same results takes the same way; so an interrupted tuning goes on from its records. */
 #ifndef HONE_SEARCH_H
 #define HONE_SEARCH_H
+#include "common/map.h"
 #include "common/rng.h"
 #include "graph/module.h"
 #include "loop/sampling.h"
@@ -27,6 +28,8 @@ struct space {
 	const struct cost_model *cost;
 	VEC(struct origin) origins; /* [0]: the default schedule */
 	size_t points;              /* made so far */
+	struct map predicted_at;    /* 1 + a trace's symbol -> 1 + where its prediction is */
+	VEC(double) predicted;
 };
 struct generator {
 	const char *name, *summary;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/intern.h"
 #include "common/textfile.h"
 #include "lower/lower.h"
 #include "loop/prim.h"
@@ -129,6 +130,8 @@ void space_free(struct space *s)
 	for (size_t i = 0; i < s->origins.n; i++)
 		vec_free(&s->origins.a[i].at);
 	vec_free(&s->origins);
+	vec_free(&s->predicted);
+	map_free(&s->predicted_at);
 	arena_release(&s->arena);
 	free(s);
 }
@@ -158,11 +161,23 @@ static const char *describe(struct space *s, const struct origin *o, const struc
 }
 
 /* The trace without the lines that start with #. */
-static const char *without_comments(struct arena *a, const char *trace)
+static const char *without_comments(const char *trace)
 {
 	while (*trace == '#')
 		trace += strcspn(trace, "\n") + (trace[strcspn(trace, "\n")] != 0);
-	return arena_str(a, trace);
+	return trace;
+}
+
+/* Predicts the time of the program that the trace makes; other decisions often lead to a trace that is known. */
+static double predict(struct space *s, sym trace, struct loop_prog *p)
+{
+	uint32_t known = map_get(&s->predicted_at, trace + 1);
+
+	if (known)
+		return s->predicted.a[known - 1];
+	vec_push(&s->predicted, s->cost->predict(p));
+	map_set(&s->predicted_at, trace + 1, (uint32_t)s->predicted.n);
+	return s->predicted.a[s->predicted.n - 1];
 }
 
 struct point *space_point(struct space *s, int origin, const struct samples *want)
@@ -177,13 +192,14 @@ struct point *space_point(struct space *s, int origin, const struct samples *wan
 	struct point *x = ARENA_NEW(&s->arena, struct point);
 	x->number = s->points++;
 	x->origin = origin;
-	x->trace = without_comments(&s->arena, trace);
+	sym is = intern(without_comments(trace));
+	x->trace = sym_str(is);
 	x->at.n = got.n;
 	x->at.a = arena_copy(&s->arena, got.a, got.n * sizeof *got.a);
 	samples_keep(&x->at, &s->arena);
 	x->from = describe(s, o, &x->at);
 	if (s->cost && s->cost->predict)
-		x->predicted = s->cost->predict(p);
+		x->predicted = predict(s, is, p);
 	vec_free(&got);
 	prog_free(p);
 	return x;
