@@ -253,19 +253,24 @@ void mark_packing(struct schedule *r, const struct tile *q)
 		sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
 }
 
-/* The dim of the read along the anchor's only reduce axis, if the rows of the tile lie along its last one, side by side; -1: not so. */
-static int dim_across_rows(struct loop_prog *p, const struct tile *q, ex_id read)
+/* The dim of the read along the anchor's only reduce axis, if the rows of the tile lie along its last one, *step elements apart; -1: not
+ * so. */
+static int dim_across_rows(struct loop_prog *p, const struct tile *q, ex_id read, int64_t *step)
 {
 	const struct stage *s = lstage(p, q->anchor);
 	const struct ex *e = lex(p, read);
 	const struct loop_buf *b = lbuf(p, e->buf);
+	poly_var row = s->axis[q->row_axis].var;
 	int found = -1;
+	poly rest;
 
 	if (b->scope != SCOPE_IN || b->dtype != DT_F32 || b->layout.n || !e->n || e->n != b->rank || e->dyn_dim >= 0 ||
-	    e->index[e->n - 1] != stage_axis(p, q->anchor, q->row_axis) || tile_moves(p, q, read, q->vec_axis))
+	    !poly_linear_in(p->P, e->index[e->n - 1], row, step, &rest) || *step < 1 || tile_moves(p, q, read, q->vec_axis))
 		return -1;
 	for (int d = 0; d < e->n; d++)
-		if (e->index[d] == stage_axis(p, q->anchor, s->nspatial))
+		if (d < e->n - 1 && poly_uses(p->P, e->index[d], row))
+			return -1;
+		else if (e->index[d] == stage_axis(p, q->anchor, s->nspatial))
 			found = d;
 		else if (poly_uses(p->P, e->index[d], s->axis[s->nspatial].var))
 			return -1;
@@ -281,10 +286,11 @@ void turn_rows(struct schedule *r, struct tile *q)
 		return;
 	for (int i = 0; i < q->nread; i++) {
 		buf_id b = lex(p, q->read[i])->buf;
-		int dim = dim_across_rows(p, q, q->read[i]);
+		int64_t step;
+		int dim = dim_across_rows(p, q, q->read[i], &step);
 		if (dim < 0)
 			continue;
-		bool usual = turning_saves(p, q) > sched_turn_cycles(r, b, dim);
+		bool usual = turning_saves(p, q, step) > sched_turn_cycles(r, b, dim);
 		const char *sample = sched_name(r, "%s.turn", sym_str(lbuf(p, b)->name));
 		if (!sched_yes(r, sample, usual))
 			continue;

@@ -171,8 +171,13 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q);
 /* How far to unroll the innermost reduce loop of so many steps; or `all` (if not 0) where unrolling all reduce loops is better. */
 int unroll_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all);
 int unroll_most(struct loop_prog *p); /* multiply-adds up to which a reduction may be unrolled */
-/* Cycles less for the whole anchor where the rows of the read, which are contiguous, were apart and its reduction contiguous. */
-double turning_saves(struct loop_prog *p, const struct tile *q);
+/* Cycles less for the whole anchor where the rows of a read of f32, which are `step` elements apart, were in lines of their own and its
+ * reduction contiguous. */
+double turning_saves(struct loop_prog *p, const struct tile *q, int64_t step);
+/* Do rows along that axis lie side by side in what does not vary along the vectors, and steps of the reduction in lines of their own? */
+bool rows_share_lines(struct loop_prog *p, const struct tile *q, int axis);
+/* Cycles to read, from beyond the first-level cache, the panels and rows of all tiles of the chosen size. */
+double rows_traffic(struct loop_prog *p, const struct tile *q);
 /* Order: all panels for each tile of rows, rather than all rows for each panel? */
 bool rows_first(struct loop_prog *p, const struct tile *q);
 /* Tail: tiles of two sizes that differ by one, rather than a shorter one at the end, at borders too? */

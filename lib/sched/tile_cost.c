@@ -1,5 +1,6 @@
 /* The cost of a tile. Multiply-adds, loads and registers of one tile are counted here; fitted.c turns them into cycles. */
 #include <math.h>
+#include <stdlib.h>
 #include "sched/tile.h"
 
 /* Do all reads depend on the vector axis? Then it is a depthwise window. */
@@ -158,13 +159,25 @@ int unroll_most(struct loop_prog *p)
 	return fit_unroll_most(&m);
 }
 
-/* Does the result along both axes of the tile exceed the second-level cache, and do all panels of those columns fit? */
+/* Is a panel the same in all steps of the axis? */
+static bool keeps_panel(struct loop_prog *p, const struct tile *q, int axis)
+{
+	for (int i = 0; i < q->nread; i++)
+		if (tile_moves(p, q, q->read[i], q->vec_axis) && read_uses(p, q->read[i], lstage(p, q->anchor)->axis[axis].var))
+			return false;
+	return true;
+}
+
+/* Does the result of which one panel writes pieces exceed the second-level cache, and do all panels of those columns fit? */
 static bool result_leaves(struct loop_prog *p, const struct tile *q)
 {
+	const struct stage *s = lstage(p, q->anchor);
 	const struct loop_buf *b = lbuf(p, lstage(p, q->result ? q->result : q->anchor)->out);
-	double l2 = (double)sched_machine(p).l2, columns = (double)lstage(p, q->anchor)->axis[q->vec_axis].extent;
+	double l2 = (double)sched_machine(p).l2, columns = (double)s->axis[q->vec_axis].extent;
 	double bytes = (double)(q->row_steps * q->groups) * columns * (double)dtype_size(b->dtype);
 
+	for (int a = q->outer; a < s->nspatial; a++)
+		bytes *= a == q->vec_axis || a == q->row_axis || !keeps_panel(p, q, a) ? 1 : (double)s->axis[a].extent;
 	return bytes > l2 && columns * panel_bytes(p, q, 1, 1) <= l2;
 }
 
@@ -176,19 +189,60 @@ static double tile_traffic(struct loop_prog *p, const struct tile *q, double row
 	return panel + rows > fitted.cache_share * (double)sched_machine(p).l1 ? panel + rows : q->rows_outside ? panel : rows;
 }
 
-double turning_saves(struct loop_prog *p, const struct tile *q)
+enum { LINE_BYTES = 64 };
+
+/* Does a step along that axis lead the read to an element near by, in the same line of a cache as a rule? */
+static bool stays_near(struct loop_prog *p, const struct tile *q, ex_id read, int axis)
 {
-	enum { LINE_BYTES = 64 };
-	struct target m = sched_machine(p);
+	int64_t step;
+
+	return read_step(p, read, lstage(p, q->anchor)->axis[axis].var, &step) && step &&
+	       llabs(step) * (int64_t)dtype_size(lex(p, read)->dtype) < LINE_BYTES;
+}
+
+bool rows_share_lines(struct loop_prog *p, const struct tile *q, int axis)
+{
 	const struct stage *s = lstage(p, q->anchor);
-	struct fit_tile t = chosen_tile(p, q);
-	double rows = 4 * t.rows, tiles = ceil((double)q->columns / (q->vectors * sched_lanes(p)));
+	int lines = 0;
+
+	for (int i = 0; i < q->nread; i++) {
+		if (tile_moves(p, q, q->read[i], q->vec_axis) || s->naxes == s->nspatial)
+			continue;
+		if (stays_near(p, q, q->read[i], s->naxes - 1) || !stays_near(p, q, q->read[i], axis))
+			return false;
+		lines++;
+	}
+	return lines == 1;
+}
+
+/* Tiles of the whole anchor. */
+static double count_tiles(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	double tiles = ceil((double)q->columns / (q->vectors * sched_lanes(p)));
 
 	for (int a = 0; a < s->nspatial; a++)
 		tiles *= a == q->vec_axis ? 1 : a == q->row_axis ? ceil((double)s->axis[a].extent / q->rows) : (double)s->axis[a].extent;
+	return tiles;
+}
+
+double rows_traffic(struct loop_prog *p, const struct tile *q)
+{
+	struct fit_tile t = chosen_tile(p, q);
+	double lines = rows_share_lines(p, q, q->row_axis) ? 2 : t.rows;
+
+	return count_tiles(p, q) * tile_traffic(p, q, t.steps * lines * LINE_BYTES) / sched_machine(p).l2_a_cycle;
+}
+
+double turning_saves(struct loop_prog *p, const struct tile *q, int64_t step)
+{
+	struct fit_tile t = chosen_tile(p, q);
+	double rows = 4 * t.rows, piece = 4 * ((double)step * (t.rows - 1) + 1);
 	/* a piece of n bytes lies in 1 + (n - 4) / 64 lines on average */
-	double apart = tile_traffic(p, q, t.steps * (rows + LINE_BYTES - 4)), turned = tile_traffic(p, q, t.steps * rows);
-	return tiles * (apart - turned) / m.l2_a_cycle;
+	double lines = fmin(t.rows * LINE_BYTES, piece + LINE_BYTES - 4);
+	double apart = tile_traffic(p, q, t.steps * lines), turned = tile_traffic(p, q, t.steps * rows);
+
+	return count_tiles(p, q) * (apart - turned) / sched_machine(p).l2_a_cycle;
 }
 
 /* If operands that do not depend on the vector axis exceed the second-level cache, each panel would load them from beyond it; if the result

@@ -239,6 +239,38 @@ static int row_axes(struct loop_prog *p, const struct tile *q, int *axis, int *b
 	return n;
 }
 
+/* Cycles with rows along that axis: to compute all tiles, and to read what they want. */
+static double cycles_of_rows(struct schedule *r, const struct tile *q, int axis)
+{
+	const struct stage *s = lstage(r->p, q->anchor);
+	struct tile t = *q;
+	double times;
+
+	t.row_axis = axis;
+	expect_dot(r, &t);
+	count_steps(r, &t);
+	count_loads(r->p, &t, r->lanes);
+	times = (double)t.groups;
+	for (int a = 0; a < s->nspatial; a++)
+		times *= a == t.vec_axis || a == axis ? 1 : (double)s->axis[a].extent;
+	double cost = best_tile(r->p, &t, r->lanes, 0, &t.rows, &t.vectors);
+	return times * cost + rows_traffic(r->p, &t);
+}
+
+/* Axis of rows that lie in the same lines of an operand, where this takes fewer cycles than best does (numbers of axis[]); else best. */
+static int nearer_rows(struct schedule *r, const struct tile *q, const int *axis, int n, int best)
+{
+	int found = best;
+
+	if (r->p->usual || q->vec_axis < 0 || axis[best] < 0 || rows_share_lines(r->p, q, axis[best]))
+		return best;
+	for (int i = 0; i < n; i++)
+		if (reuse_along(r->p, q, axis[i]) >= reuse_along(r->p, q, axis[best]) && rows_share_lines(r->p, q, axis[i]) &&
+		    cycles_of_rows(r, q, axis[i]) < cycles_of_rows(r, q, axis[found]))
+			found = i;
+	return found;
+}
+
 void choose_row_axis(struct schedule *r, struct tile *q)
 {
 	const struct stage *s = lstage(r->p, q->anchor);
@@ -250,6 +282,7 @@ void choose_row_axis(struct schedule *r, struct tile *q)
 		count_steps(r, q);
 		return;
 	}
+	best = nearer_rows(r, q, axis, n, best);
 	for (int i = 0; i < n; i++)
 		name[i] = axis[i] < 0 ? "none" : sym_str(s->axis[axis[i]].name);
 	q->row_axis = axis[n > 1 ? sched_word(r, "second", name, n, best) : best];
