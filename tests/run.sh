@@ -2,7 +2,7 @@
 # Runs every test in tests/ROOM/: C programs (built into build/check; tests/tap.h) and shell scripts t-*.sh (tests/lib.sh), each
 # printing TAP lines ("ok - what", "not ok - what", "ok - what # SKIP why") and at its end its plan, "1..N": without, or with another
 # N than there were results, it stopped early, which fails. A line a test says how many seconds it took, and in brackets of how many
-# CPU seconds. Ends with "N passed, N failed, N skipped".
+# CPU seconds. Ends with "N passed, N failed, N skipped"; what failed is said again before it.
 # run.sh NAME... runs only those. JOBS tests run at a time: as many as there are CPUs, if it does not say. With PROGRESS=N it says
 # what starts, and every N seconds how far each is.
 cd "$(dirname "$0")/.." || exit 1
@@ -97,5 +97,6 @@ done
 for t; do
 	is_alone "$t" && (one "$t" 3>&-)
 done
+grep -h '^[^ ]*: not ok' "$tmp"/*.said | cut -c 1-200
 cat "$tmp"/*.counts | awk '{ passed += $1; failed += $2; skipped += $3 }
 	END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0 }'
