@@ -1,10 +1,18 @@
 # attack NAME RUNS SEED: NAME.txt or NAME.onnx, a model of open sizes, at so many random ones: its steps and kernels under address and
-# undefined-behaviour sanitizers, every value in memory of just its size. Sourced after tests/lib.sh.
+# undefined-behaviour sanitizers, every value in memory of just its size. Sourced after tests/lib.sh. GEARS: gears that the model is built
+# with. BETWEEN=between: hostile runs between those that are compared.
 sanitized="-g -fsanitize=address,undefined -fno-sanitize=float-divide-by-zero,float-cast-overflow,alignment -fno-sanitize-recover=undefined"
 drive_libs="$(for l in onnx op kb graph native common; do printf '%s ' "$top/build/lib$l.a"; done) -lprotobuf-c -lmsgpackc -lxxhash -lz -lm -pthread"
 attack_passes() {
 	case $1 in *.txt) ge-load "$1" ;; *) ge-import -q "$1" ;; esac | ge-shape -q | ge-fold -q | ge-simplify -q --prove | ge-deadedge -q | ge-cse -q |
 		ge-dedup -q | ge-prune -q | ge-integer -q | ge-fuse -q | ge-layout -q
+}
+attack_planned() { # MODEL: $name.g for the evaluator, $name.p.g for ge-emit
+	if [ -n "${GEARS:-}" ]; then
+		ge-load "$1" | ge-shape -q -o "$name.g" && hone passes -q --gears "$GEARS" --until plan "$name.g" -o "$name.p.g"
+	else
+		attack_passes "$1" >"$name.g" && ge-plan -q "$name.g" -o "$name.p.g"
+	fi
 }
 # What a slot has beyond its value, and a workspace beyond what a step asks for, is poisoned; blocks of lists are of just their size, and
 # never used again.
@@ -18,7 +26,7 @@ tight() {
 attack() {
 	name=$1
 	model=$(ls "$name".txt "$name".onnx 2>/dev/null)
-	attack_passes "$model" >"$name.g" 2>said && ge-plan -q "$name.g" -o "$name.p.g" 2>said && ge-emit -q --embed --no-compile "$name.p.g" -o "$name" 2>said || {
+	attack_planned "$model" 2>said && ge-emit -q --embed --no-compile "$name.p.g" -o "$name" 2>said || {
 		case $? in 69) skip "$name" "$(cat said)" ;; *) ok 1 "$name is built: $(cat said)" ;; esac
 		return
 	}
@@ -33,7 +41,7 @@ attack() {
 		{ ok 1 "the driver is compiled: $(cat said)"; return; }
 	${CC:-cc} -w $sanitized -I"$top/lib" $(sed -n 's/.*Compile with: //p' "$name.c" | head -1) -O0 -shared -fPIC "$name.tight.c" $drive_libs -o "./$name.attacked" 2>said ||
 		{ ok 1 "$name is compiled: $(cat said)"; return; }
-	HONE_BODIES=1000 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:max_allocation_size_mb=16:detect_stack_use_after_return=0 timeout 600 ./drive "./$name.attacked" "$name.g" "$2" "$3" >out 2>said
+	HONE_BODIES=1000 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:max_allocation_size_mb=16:detect_stack_use_after_return=0 timeout 600 ./drive "./$name.attacked" "$name.g" "$2" "$3" ${BETWEEN:-} >out 2>said
 	code=$?
 	[ $code = 0 ] && ! grep -q 'ERROR\|runtime error' said
 	ok $? "$name: $(tail -n 1 out)" || { echo "# exit $code"; sed 's/^/# /' out | head -40; grep -v 'WARNING.*failed to allocate' said | head -20; }

@@ -1,7 +1,9 @@
 /* A library at many random sizes and values, fitting and hostile. It is compiled under sanitizers, as this program is: what it takes and
  * gives lies in memory of just its size. drive LIBRARY GRAPH RUNS SEED; GRAPH: the stream it was planned from, which the evaluator runs.
  * What one of the two refuses the other refuses; numbers are compared. Where inputs have the names n0_x0, n0_x1, n1_x0, .. the model has
- * parts side by side: in a run one part is drawn, the others get sizes and values that fit. */
+ * parts side by side: in a run one part is drawn, the others get sizes and values that fit. With `between` after SEED half of the runs
+ * have hostile sizes and values, NaN and infinities among them; the other half have none, and each is compared: a run must not see what
+ * the one before it left. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +35,9 @@ static struct rng rng;
 static int failed;
 static long taken, refused, compared, agreed; /* runs; refusals that the evaluator was asked about */
 static const struct hone_model *lib;
-static int parts; /* of the model; 0: it has none */
-static int drawn; /* the part that is drawn; -1: all of it */
+static int parts;              /* of the model; 0: it has none */
+static int drawn;              /* the part that is drawn; -1: all of it */
+static bool between, wild_run; /* `between` is asked for; this run is one of its hostile half */
 
 static bool one_in(int n) { return rng_range(&rng, 1, n) == 1; }
 
@@ -211,7 +214,7 @@ static void make_hostile(struct given *g)
 static void draw_input(struct module *m, const struct type *t, const char *name, const int64_t *env, struct given *g)
 {
 	size_t n = 0;
-	bool any = lib->run_values && (drawn < 0 || is_drawn(name));
+	bool any = lib->run_values && (drawn < 0 || is_drawn(name)) && (!between || wild_run);
 
 	*g = (struct given){0};
 	if (t->other) {
@@ -229,7 +232,8 @@ static void draw_input(struct module *m, const struct type *t, const char *name,
 	bool there = count(&g->v, &n);
 	g->hostile |= !there;
 	g->v.data = there ? malloc(n * dtype_size(t->dtype)) : NULL;
-	fill(g, n, !is_drawn(name) ? 0 : one_in(8) ? 2 : 1);
+	bool wild = between ? wild_run : one_in(8);
+	fill(g, n, !is_drawn(name) ? 0 : wild ? 2 : 1);
 	if (there)
 		fill_usual(m, name, g, n);
 	if (any && one_in(200)) {
@@ -402,6 +406,7 @@ static void one_run(struct module *m, void *h)
 	bool hostile = false, wild = false;
 
 	drawn = parts ? (int)rng_range(&rng, 0, parts - 1) : -1;
+	wild_run = between && one_in(2);
 	draw_symbols(m->dims, env);
 	if (!one_in(50))
 		make_small(m, env);
@@ -415,7 +420,7 @@ static void one_run(struct module *m, void *h)
 	int rc = lib->run_values ? lib->run_values(h, v, out, NULL) : run_fixed(h, v, out);
 	taken += !rc;
 	refused += rc != 0;
-	if (!hostile && one_in(parts ? 4 : 16))
+	if (!hostile && (between ? !wild_run : one_in(parts ? 4 : 16)))
 		compare(m, in, rc, out, wild);
 	for (int k = 0; k < lib->num_outputs && !lib->run_values; k++)
 		free(out[k].data);
@@ -429,6 +434,7 @@ int main(int argc, char **argv)
 	void *so = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
 	long runs = atol(argv[3]);
 	rng.s = strtoul(argv[4], NULL, 10);
+	between = argc > 5 && !strcmp(argv[5], "between");
 	msg_quiet = true;
 	eval_bodies_max = 100000; /* of all bodies together, where a library counts the steps of a loop: HONE_BODIES */
 	msg_tool = "drive";
