@@ -5,10 +5,18 @@
 #include "loop/sampling.h"
 #include "lower/lower.h"
 
+/* Symbols that have one size each. */
+enum { FIXED_MAX = 4 };
+struct sizes_fixed {
+	int n;
+	poly_var var[FIXED_MAX];
+	int64_t size[FIXED_MAX];
+};
+
 /* For which sizes. */
 struct sized_for {
-	bool some;    /* all symbols are 1 or more */
-	poly_var one; /* this symbol is 1; 0: none is */
+	bool some; /* all symbols are 1 or more */
+	struct sizes_fixed fixed;
 };
 
 struct sized {
@@ -19,7 +27,7 @@ struct sized {
 	struct loop_prog *usual;   /* the group for sizes that are usual: to schedule, and what records of timings are of; started */
 };
 /* The group of Fused node n, whose types may have symbols. prog NULL and *why: there is no such program. A group without symbols, or
- * without others than that which is 1, is lowered as ever; usual is NULL then. */
+ * without others than those that are fixed, is lowered as ever; usual is NULL then. */
 struct sized lower_sized(struct module *m, node_id n, const struct target *t, struct sized_for sizes, const char *algo, const char **why);
 /* Sets the parameters of p to values that are usual, those of images and rows among them. */
 void sized_usual(struct module *m, node_id n, struct loop_prog *p);

@@ -45,12 +45,20 @@ static int by_use(const void *x, const void *y, void *group)
 	return use ? use : strcmp(sym_str(poly_var_name(g->m->dims, a)), sym_str(poly_var_name(g->m->dims, b)));
 }
 
+static bool is_fixed(const struct group *g, poly_var v)
+{
+	for (int i = 0; i < g->sizes.fixed.n; i++)
+		if (g->sizes.fixed.var[i] == v)
+			return true;
+	return false;
+}
+
 /* The symbols in the group's sizes. */
 static void find_symbols(struct group *g)
 {
 	g->n = 0;
 	for (poly_var v = 1; v <= poly_nvars(g->m->dims) && !g->why; v++) {
-		if (v == g->sizes.one || first_use(g, v) < 0)
+		if (is_fixed(g, v) || first_use(g, v) < 0)
 			continue;
 		if (g->n == LOOP_PARAMS_MAX)
 			g->why = "too many symbols";
@@ -195,15 +203,18 @@ static void settle_dims(struct group *g, const struct graph *body)
 		}
 }
 
-/* One symbol is 1. */
-static void settle_one(struct group *g)
+/* Some symbols are numbers. */
+static void settle_fixed(struct group *g)
 {
+	const struct sizes_fixed *x = &g->sizes.fixed;
 	struct polys *P = g->m->dims;
-	poly one = poly_const(P, 1);
+	poly is[FIXED_MAX];
 
-	for (size_t i = 0; i < g->v.n && g->sizes.one; i++)
+	for (int k = 0; k < x->n; k++)
+		is[k] = poly_const(P, x->size[k]);
+	for (size_t i = 0; i < g->v.n && x->n; i++)
 		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
-			g->dims.a[i][d] = poly_subst_many(P, g->dims.a[i][d], 1, &g->sizes.one, &one);
+			g->dims.a[i][d] = poly_subst_many(P, g->dims.a[i][d], x->n, x->var, is);
 }
 
 struct group sized_group(struct module *m, node_id n, struct sized_for sizes)
@@ -219,7 +230,7 @@ struct group sized_group(struct module *m, node_id n, struct sized_for sizes)
 	if (!g.why)
 		settle_dims(&g, body);
 	if (!g.why)
-		settle_one(&g);
+		settle_fixed(&g);
 	for (int k = 0; k < g.n; k++)
 		g.least[k] = sizes.some && g.least[k] < 1 ? 1 : g.least[k];
 	return g;

@@ -474,9 +474,9 @@ int64_t call_workspace_bytes(const struct model *M, const struct call *c)
 	int64_t arena = 0;
 
 	if (call_has_kernel(c)) {
-		int64_t one = c->one ? call_workspace_bytes(M, c->one) : 0;
+		int64_t version = c->version ? call_workspace_bytes(M, c->version) : 0;
 		int64_t bytes = call_workspace_varies(M, c) ? 0 : M->kernels.a[c->kernel].prog->workspace;
-		return bytes > one ? bytes : one;
+		return bytes > version ? bytes : version;
 	}
 	for (uint32_t k = 0; c->control && k < c->control->nbody; k++) {
 		int64_t bytes = M->sections.a[M->section_of[c->control->body[k]] - 1].arena_bytes;

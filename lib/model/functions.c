@@ -62,14 +62,14 @@ static void count_calls(struct functions *f, struct model *M)
 		}
 		of->ncalls += (uint32_t)x->images;
 	}
-	for (uint32_t c = 0; c < M->calls.n; c++) {
-		const struct call *x = M->calls.a[c].one;
-		struct function *of = x ? &f->a.a[f->of_kernel[x->kernel]] : NULL;
-		if (of && !of->ncalls && !of->flops) {
+	for (uint32_t c = 0; c < M->calls.n; c++)
+		for (const struct call *x = M->calls.a[c].version; x; x = x->version) {
+			struct function *of = &f->a.a[f->of_kernel[x->kernel]];
+			if (of->ncalls || of->flops)
+				continue;
 			of->first = c;
 			of->flops = node_flops(M->m, node(M->m, x->node));
 		}
-	}
 }
 
 static void add_native(struct functions *f, const char *file)

@@ -320,7 +320,7 @@ static bool make_call(struct model *M, node_id n, const struct target *t, const 
 
 	*why = NULL;
 	k.given = trace_given(traces, k.digest);
-	if (!k.given && !sizes.one)
+	if (!k.given && !sizes.fixed.n)
 		k.given = attr_str(node(m, n), "trace", NULL);
 	s = follow_trace(M, n, t, &k, s);
 	k.prog = s.low.prog;
@@ -421,7 +421,7 @@ static bool add_group(struct model *M, node_id n, const struct target *t, const 
 		struct call other = {.node = n, .kernel = KERNEL_NATIVE, .alone = native_node(m, n)};
 		c.otherwise = arena_copy(&m->arena, &other, sizeof other);
 	}
-	version_add(M, t, traces, &c);
+	versions_add(M, t, traces, &c);
 	vec_push(&M->calls, c);
 	return true;
 }

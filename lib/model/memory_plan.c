@@ -127,8 +127,8 @@ void memory_plan_record(const struct memory_plan *p, struct model *M)
 	module_set_meta(m, PLAN_THREADS, M->threads > 1 ? intern_printf("%d", M->threads) : 0);
 	struct step_counts s = model_steps(M);
 	module_set_meta(m, PLAN_STEPS,
-			M->shaped ? intern_printf("kernels=%u open=%u one=%u plain=%u native=%u slow=%u flow=%u", s.kernels, s.open, s.one,
-						  s.plain, s.native, s.slow, s.flow)
+			M->shaped ? intern_printf("kernels=%u open=%u versions=%u plain=%u native=%u slow=%u flow=%u", s.kernels, s.open,
+						  s.versions, s.plain, s.native, s.slow, s.flow)
 				  : 0);
 }
 
@@ -138,8 +138,8 @@ bool plan_steps(struct module *m, struct step_counts *s)
 {
 	const char *text = module_meta(m, PLAN_STEPS);
 
-	return text && sscanf(text, "kernels=%u open=%u one=%u plain=%u native=%u slow=%u flow=%u", &s->kernels, &s->open, &s->one,
-			      &s->plain, &s->native, &s->slow, &s->flow) == 7;
+	return text && sscanf(text, "kernels=%u open=%u versions=%u plain=%u native=%u slow=%u flow=%u", &s->kernels, &s->open,
+			      &s->versions, &s->plain, &s->native, &s->slow, &s->flow) == 7;
 }
 
 int64_t plan_bytes(struct module *m)

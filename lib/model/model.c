@@ -70,7 +70,7 @@ struct step_counts model_steps(const struct model *M)
 		n.kernels++;
 		n.open += c->nparam > 0;
 		n.sampled += c->nparam > 0 && !c->proved;
-		n.one += c->one != NULL;
+		n.versions += c->version != NULL;
 		n.plain += M->kernels.a[c->kernel].plain != NULL;
 	}
 	return n;

@@ -46,11 +46,12 @@ struct call {
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
 	int nparam;
-	poly *param;      /* parameter number i of the kernel is this size: a symbol of the module, or a branch */
-	struct call *one; /* instead of this, with another kernel, in runs in which symbol `only` is 1; NULL: there is none */
-	poly_var only;
-	bool proved;  /* of a kernel for many sizes: as struct sized has it; else it was compared at some sizes */
-	bool settled; /* of a native view: a run knows the sizes of its result before */
+	poly *param; /* parameter number i of the kernel is this size: a symbol of the module, or a branch */
+	struct call
+		*version; /* instead of this, with another kernel, in runs of the sizes that it says; it may have one in turn; NULL: none */
+	struct sizes_fixed when; /* of a version */
+	bool proved;             /* of a kernel for many sizes: as struct sized has it; else it was compared at some sizes */
+	bool settled;            /* of a native view: a run knows the sizes of its result before */
 	/* Instead of this, a native one, in runs in which a parameter is less than 1, if the kernel is not for such, or of two sizes that it
 	 * takes for one (struct size_same) the operand's is 1, or the results of a kernel that reads indices have no element (the native one
 	 * looks at indices all the same); NULL: there is none. */
@@ -164,6 +165,7 @@ void model_free(struct model *M);
 /* The call, or what is in its place in some runs, if a run calls a function of lib/native there; else NULL. */
 const struct call *call_native(const struct call *c);
 static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_MAPS; }
+static inline size_t call_versions(const struct call *c) { return c->version ? 1 + call_versions(c->version) : 0; }
 /* Of a call with `alone`: the value of its section that operand i of the node is, or a constant; 0: it is not there. */
 val_id call_operand(const struct model *M, const struct call *c, uint32_t i);
 val_id call_result(const struct model *M, const struct call *c, uint32_t k); /* 0: nobody wants it */
@@ -184,7 +186,7 @@ struct step_counts {
 	uint32_t kernels, /* of these: */
 		open,     /* whose sizes a run gives, of these: */
 		sampled,  /* not proved for all of these sizes, but compared at some */
-		one,      /* with another kernel where a size is 1 */
+		versions, /* with other kernels for some sizes */
 		plain;    /* to which the default schedule does not apply */
 	uint32_t native, slow, flow;
 };
@@ -225,6 +227,10 @@ void model_report_native(struct model *M);
 void model_report_opaque(struct model *M, bool refuse);
 /* The calls on the slow path as a packed stream: a module with a Fused node each, in order. Free it. */
 char *model_opaque_stream(struct model *M, size_t *n);
+
+/* "hone.gears.SYMBOL" = "1 128" in the metadata of a model of open sizes: sizes that the symbol often has. Number k of several symbols go
+ * together. */
+#define GEARS_OPEN "hone.gears."
 
 /* Attribute of Fused nodes that run image by image: a number that the nodes of a strip share, and how many images there are. */
 #define STRIP "strip"

@@ -135,6 +135,6 @@ const char *kernel_trace(struct model *M, node_id n, const struct target *t, str
 void kernel_drop(struct model *M);
 
 /* ---- versions.c ---- */
-/* Gives call c, which has a kernel, one for runs of one row, if that is faster. */
-void version_add(struct model *M, const struct target *t, const struct given_traces *traces, struct call *c);
+/* Gives call c, which has a kernel, others for runs of one row and of the sizes that gears name (GEARS_OPEN), where they are faster. */
+void versions_add(struct model *M, const struct target *t, const struct given_traces *traces, struct call *c);
 #endif

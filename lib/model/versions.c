@@ -1,5 +1,5 @@
-/* Kernels for one row. A schedule for many rows, or images, keeps sums of several of them at a time; of one it keeps one, and each addition
- * waits for the one before. So where the size of axis 0 is a symbol, a second kernel may be for 1. */
+/* Kernels for some sizes beside the one for all. A schedule for many rows, or images, keeps sums of several of them at a time; of one it keeps
+ * one, and each addition waits for the one before. So where the size of axis 0 is a symbol, a second kernel may be for 1; and gears name sizes. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 
 #define LAYOUT "layout "
 
-/* The first axis of v that is not 1 is this symbol; 0: it is none. */
-static poly_var rows_of(struct module *m, val_id v)
+/* The first axis of v that is not 1; -1: there is none. */
+static int first_axis(struct module *m, val_id v)
 {
 	const struct type *t = &val(m, v)->type;
 	int64_t size;
@@ -23,7 +23,15 @@ static poly_var rows_of(struct module *m, val_id v)
 
 	while (d < t->rank && poly_is_const(m->dims, t->dims[d], &size) && size == 1)
 		d++;
-	return d < t->rank && t->dims[d] != POLY_UNKNOWN ? poly_is_var(m->dims, t->dims[d]) : 0;
+	return d < t->rank ? d : -1;
+}
+
+/* The symbol that the size of an axis is; 0: it is none. */
+static poly_var symbol_of(struct module *m, val_id v, int axis)
+{
+	dim d = val(m, v)->type.dims[axis];
+
+	return d != POLY_UNKNOWN ? poly_is_var(m->dims, d) : 0;
 }
 
 static bool may_be_one(const struct polys *P, poly_var v)
@@ -34,26 +42,20 @@ static bool may_be_one(const struct polys *P, poly_var v)
 	return lo <= 1 && hi > 1 && poly_var_divisor(P, v) == 1;
 }
 
-/* The number of the call's parameter that counts rows and may be 1; -1: there is none. */
-static int rows_param(const struct model *M, const struct call *c)
+/* Is a parameter of the call this symbol? */
+static bool has_param(const struct model *M, const struct call *c, poly_var v)
 {
-	const struct node *n = node(M->m, c->node);
-
-	for (uint32_t k = 0; k < n->nout + n->nin; k++) {
-		val_id v = k < n->nout ? n->out[k] : n->in[k - n->nout];
-		poly_var rows = v ? rows_of(M->m, v) : 0;
-		for (int i = 0; i < c->nparam && rows; i++)
-			if (poly_is_var(M->m->dims, c->param[i]) == rows && may_be_one(M->m->dims, rows))
-				return i;
-	}
-	return -1;
+	for (int i = 0; i < c->nparam; i++)
+		if (poly_is_var(M->m->dims, c->param[i]) == v)
+			return true;
+	return false;
 }
 
 /* Is `fast` a tenth less than `slow`, or better? A second kernel is more code and a longer build, so a smaller gain is left. */
 static bool pays(double fast, double slow) { return fast < 0.9 * slow; }
 
-/* Cycles of the call at usual sizes, but for parameter i, which is 1, if it is not -1. *usual: what it is, else. */
-static double cycles(struct model *M, const struct call *c, int i, int64_t *usual)
+/* Cycles of the call at usual sizes, except for those in x. *usual (may be NULL): the product of what these are, else. */
+static double cycles(struct model *M, const struct call *c, const struct sizes_fixed *x, double *usual)
 {
 	const struct kernel *k = &M->kernels.a[c->kernel];
 	struct loop_prog *p = k->prog;
@@ -61,10 +63,14 @@ static double cycles(struct model *M, const struct call *c, int i, int64_t *usua
 	if (k->bare) /* another group, of these sizes, has the same */
 		return k->cycles;
 	sized_usual(M->m, c->node, p);
-	if (i >= 0) {
-		*usual = p->params.a[i].value;
-		p->params.a[i].value = 1;
-	}
+	for (int i = 0; i < c->nparam; i++)
+		for (int j = 0; j < x->n; j++) {
+			if (poly_is_var(M->m->dims, c->param[i]) != x->var[j])
+				continue;
+			if (usual)
+				*usual *= (double)p->params.a[i].value;
+			p->params.a[i].value = x->size[j];
+		}
 	return loop_cycles(p);
 }
 
@@ -192,32 +198,138 @@ static const char *lie_alike(const char *trace, const char *like, struct loop_pr
 	return kept;
 }
 
-/* ---- the second kernel ---- */
+/* ---- which sizes ---- */
 
-void version_add(struct model *M, const struct target *t, const struct given_traces *traces, struct call *c)
+/* Symbols of call c that may have a kernel of their own where they are 1: the first axis of a value that is not 1, and the one after it. */
+static int row_symbols(const struct model *M, const struct call *c, poly_var rows[2])
 {
+	const struct node *n = node(M->m, c->node);
+
+	for (uint32_t k = 0; k < n->nout + n->nin; k++) {
+		val_id v = k < n->nout ? n->out[k] : n->in[k - n->nout];
+		int axis = v ? first_axis(M->m, v) : -1, found = 0;
+		while (axis >= 0 && axis < val(M->m, v)->type.rank && found < 2 && (rows[found] = symbol_of(M->m, v, axis)) &&
+		       may_be_one(M->m->dims, rows[found]) && has_param(M, c, rows[found])) {
+			axis++;
+			found++;
+		}
+		if (found)
+			return found;
+	}
+	return 0;
+}
+
+/* The sizes of gear number k that the call takes. False: there is no such gear. */
+static bool gear_sizes(const struct model *M, const struct call *c, int k, struct sizes_fixed *x)
+{
+	bool there = false;
+
+	x->n = 0;
+	for (size_t i = 0; i < M->m->meta.n; i++) {
+		const char *key = sym_str(M->m->meta.a[i].key), *list = sym_str(M->m->meta.a[i].value);
+		char *end = (char *)list;
+		long long size = 0;
+		if (strncmp(key, GEARS_OPEN, strlen(GEARS_OPEN)))
+			continue;
+		for (int j = 0; j <= k; j++) {
+			const char *at = end;
+			size = strtoll(at, &end, 10);
+			if (end == at)
+				return false;
+		}
+		there = true;
+		for (int p = 0; p < c->nparam && x->n < FIXED_MAX; p++) {
+			poly_var v = poly_is_var(M->m->dims, c->param[p]);
+			if (v && !strcmp(sym_str(poly_var_name(M->m->dims, v)), key + strlen(GEARS_OPEN))) {
+				x->var[x->n] = v;
+				x->size[x->n++] = size;
+			}
+		}
+	}
+	return there;
+}
+
+/* ---- kernels for them ---- */
+
+static bool has_size(const struct sizes_fixed *x, poly_var v, int64_t size)
+{
+	for (int i = 0; i < x->n; i++)
+		if (x->var[i] == v && x->size[i] == size)
+			return true;
+	return false;
+}
+
+static bool within(const struct sizes_fixed *some, const struct sizes_fixed *all)
+{
+	for (int i = 0; i < some->n; i++)
+		if (!has_size(all, some->var[i], some->size[i]))
+			return false;
+	return true;
+}
+
+/* What runs in place of c where these are the sizes. */
+static const struct call *chosen(const struct call *c, const struct sizes_fixed *x)
+{
+	const struct call *v = c->version;
+
+	while (v && !within(&v->when, x))
+		v = v->version;
+	return v ? v : c;
+}
+
+/* Those of more sizes come first: a run takes the first that fits. */
+static void insert(struct model *M, struct call *c, const struct call *version)
+{
+	struct call *new = arena_copy(&M->m->arena, version, sizeof *version), *at = c;
+
+	while (at->version && at->version->when.n >= new->when.n)
+		at = at->version;
+	new->version = at->version;
+	at->version = new;
+}
+
+/* Gives c a kernel for these sizes, if that takes clearly less time than what would run there. It is not tried where that takes about as long
+ * for each element as at usual sizes. */
+static void add_for(struct model *M, const struct target *t, const struct given_traces *traces, struct call *c, const struct sizes_fixed *x)
+{
+	static const struct sizes_fixed none;
+	const struct call *as = chosen(c, x);
 	size_t had = M->kernels.n;
-	int rows = rows_param(M, c);
-	int64_t usual = 1;
-	struct call one;
+	double usual = 1, size = 1, many = cycles(M, c, &none, NULL), now;
+	struct sized_for sizes = {.some = M->kernels.a[c->kernel].sizes.some, .fixed = *x};
+	struct call made;
 	const char *why;
 
-	if (rows < 0)
+	if (as != c && as->when.n == x->n)
 		return;
-	double many = cycles(M, c, -1, NULL), single = cycles(M, c, rows, &usual);
-	struct sized_for sizes = {.some = M->kernels.a[c->kernel].sizes.some, .one = poly_is_var(M->m->dims, c->param[rows])};
-	if (!pays(many / (double)usual, single))
+	cycles(M, c, x, &usual);
+	now = cycles(M, as, x, NULL);
+	for (int i = 0; i < x->n; i++)
+		size *= (double)x->size[i];
+	if (!pays(many * size / usual, now))
 		return;
 	const struct kernel *k = &M->kernels.a[c->kernel];
 	const char *trace = kernel_trace(M, c->node, t, sizes);
-	bool made = trace && kernel_call(M, c->node, t, traces, sizes, lie_alike(trace, k->trace, k->prog, &M->m->arena), &one, &why);
-	if (!made)
+	if (!trace || !kernel_call(M, c->node, t, traces, sizes, lie_alike(trace, k->trace, k->prog, &M->m->arena), &made, &why))
 		return;
-	if (pays(cycles(M, &one, -1, NULL), single)) {
-		c->only = poly_is_var(M->m->dims, c->param[rows]);
-		c->one = arena_copy(&M->m->arena, &one, sizeof one);
+	made.when = *x;
+	if (pays(cycles(M, &made, &none, NULL), now)) {
+		insert(M, c, &made);
 		return;
 	}
 	while (M->kernels.n > had)
 		kernel_drop(M);
+}
+
+/* A model that keeps states runs step by step: of all its sizes one row is the likeliest. */
+void versions_add(struct model *M, const struct target *t, const struct given_traces *traces, struct call *c)
+{
+	struct sizes_fixed x = {.size = {1, 1}};
+	int rows = row_symbols(M, c, x.var);
+
+	for (x.n = 1; x.n <= rows && (x.n == 1 || M->states.n); x.n++)
+		add_for(M, t, traces, c, &x);
+	for (int k = 0; gear_sizes(M, c, k, &x); k++)
+		if (x.n)
+			add_for(M, t, traces, c, &x);
 }

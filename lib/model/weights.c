@@ -156,7 +156,10 @@ static void add_call(struct weights *w, struct model *M, uint32_t c)
 		if (weights_for_otherwise(M->m, call_operand(M, x->otherwise, i)))
 			weights_value(w, M, call_operand(M, x->otherwise, i));
 	w->of_call[c] = add_consts(w, M, x);
-	w->of_one[c] = x->one ? add_consts(w, M, x->one) : NULL;
+	w->of_version[c] = x->version ? xcalloc(call_versions(x), sizeof **w->of_version) : NULL;
+	size_t number = 0;
+	for (const struct call *v = x->version; v; v = v->version)
+		w->of_version[c][number++] = add_consts(w, M, v);
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && val(M->m, n->in[i])->kind != VAL_CONST && value_home(M, n->in[i]).kind == HOME_CONST)
 			weights_value(w, M, M->root[n->in[i]]);
@@ -202,7 +205,7 @@ void weights_lay_out(struct weights *w, struct model *M)
 	w->opaque = w->opaque_bytes = 0;
 	w->nmodels++;
 	w->of_call = xcalloc(M->calls.n + 1, sizeof *w->of_call);
-	w->of_one = xcalloc(M->calls.n + 1, sizeof *w->of_one);
+	w->of_version = xcalloc(M->calls.n + 1, sizeof *w->of_version);
 	for (uint32_t c = 0; c < M->calls.n; c++)
 		add_call(w, M, c);
 	for (size_t i = 0; i < g->in.n; i++)

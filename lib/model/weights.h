@@ -21,11 +21,11 @@ struct weight {
 };
 
 struct weights {
-	VEC(struct weight) a; /* by offset */
-	int64_t bytes;        /* of all, with the head */
-	int64_t **of_call;    /* call -> constant number -> offset; -1: no stage reads it any more */
-	int64_t **of_one;     /* the same of the kernels that are in the place of calls where a symbol is 1 */
-	int64_t opaque;       /* offset of the stream of opaque steps, and its bytes (0: none) */
+	VEC(struct weight) a;  /* by offset */
+	int64_t bytes;         /* of all, with the head */
+	int64_t **of_call;     /* call -> constant number -> offset; -1: no stage reads it any more */
+	int64_t ***of_version; /* call -> version, in their order -> the same; NULL: it has none */
+	int64_t opaque;        /* offset of the stream of opaque steps, and its bytes (0: none) */
 	int64_t opaque_bytes;
 	int nmodels;          /* that were laid out */
 	struct digest digest; /* of all, as they are laid out */

@@ -84,16 +84,21 @@ static void put_kernel(struct emission *e, FILE *f, uint32_t c, const struct cal
 static void put_sized_kernel(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
+	size_t number = 0;
 
-	if (x->one) {
-		fprintf(f, "\tif (m->size[%" PRIu32 "] == 1) {\n", x->only);
-		put_sized_checks(e, f, c, x->one);
-		put_kernel(e, f, c, x->one, e->weights.of_one[c]);
-		fprintf(f, "\t} else {\n");
+	for (const struct call *v = x->version; v; v = v->version) {
+		fprintf(f, number ? "\t} else if (" : "\tif (");
+		for (int i = 0; i < v->when.n; i++)
+			fprintf(f, "%sm->size[%" PRIu32 "] == %" PRId64, i ? " && " : "", v->when.var[i], v->when.size[i]);
+		fprintf(f, ") {\n");
+		put_sized_checks(e, f, c, v);
+		put_kernel(e, f, c, v, e->weights.of_version[c][number++]);
 	}
+	if (number)
+		fprintf(f, "\t} else {\n");
 	put_sized_checks(e, f, c, x);
 	put_kernel(e, f, c, x, e->weights.of_call[c]);
-	if (x->one)
+	if (number)
 		fprintf(f, "\t}\n");
 }
 

@@ -40,7 +40,10 @@ ge-gears --gears w:h=8:8,10:6,4:16 g.g -o twice.g && same_graph g.g twice.g
 ok $? "twice is once"
 refused 64 "has other gears already" "other gears on top" ge-gears --gears h:w=8:8 g.g -o out.g
 refused 64 "no symbol of that name; it has h, w" "an unknown symbol" ge-gears --gears batch=1 image.g -o out.g
-refused 64 "symbol w has no size" "a symbol left" ge-gears --gears h=8,16 image.g -o out.g
+refused 64 "symbol w has no size" "a symbol left" ge-gears --exact --gears h=8,16 image.g -o out.g
+ge-gears --why --gears h=8,16 image.g -o out.g 2>err && grep -q '^ge-gears: h: other sizes stay open' err && ge-dump out.g | grep -q '^meta "hone.gears.h" = "8 16"' && ge-gears --gears h=8,16 out.g -o twice.g && same_graph out.g twice.g
+ok $? "sizes beside others that stay open"
+refused 64 "the model has other gears already" "others of these" ge-gears --gears h=8,32 out.g -o twice.g
 refused 64 "a size is a number from 1 on" "no number" ge-gears --gears h=8,x image.g -o out.g
 refused 64 "fewer sizes than symbols" "a size missing" ge-gears --gears h:w=8:8,9 image.g -o out.g
 refused 64 "a symbol twice" "a symbol twice" ge-gears --gears h=8 --gears h:w=8:8 image.g -o out.g

@@ -6,6 +6,7 @@
 #include "gears.h"
 #include "graph/clone.h"
 #include "graph/symbols.h"
+#include "model/model.h"
 #include "op/op.h"
 
 /* ---- which symbols ---- */
@@ -44,11 +45,13 @@ static bool find_place(struct module *m, poly_var v, struct place *at)
 	return false;
 }
 
-/* Fills g->var; die(64) where the model has no such symbol, or one more without sizes. */
-static void find_symbols(struct module *m, struct gears *g)
+/* Fills g->var; die(64) where the model has no such symbol. The symbols of inputs that have no sizes: with a histogram die(64), else true if
+ * there are any. */
+static bool find_symbols(struct module *m, struct gears *g)
 {
 	struct symbols s = {0};
 	const char *list = symbols_of_inputs(m, &s);
+	bool open = false;
 
 	for (int i = 0; i < g->n; i++) {
 		struct place at;
@@ -70,11 +73,30 @@ static void find_symbols(struct module *m, struct gears *g)
 		bool given = false;
 		for (int i = 0; i < g->n; i++)
 			given |= g->var[i] == s.list.a[k];
-		if (!given)
+		if (!given && (g->histogram || g->exact))
 			die(EX_BADUSE, "symbol %s has no size; --set %s=.. of ge-shape gives it one, --gears several",
 			    sym_str(poly_var_name(m->dims, s.list.a[k])), sym_str(poly_var_name(m->dims, s.list.a[k])));
+		open |= !given;
 	}
 	symbols_free(&s);
+	return open;
+}
+
+/* ---- sizes beside others that stay open ---- */
+
+/* One graph of any size stays; its kernels have others for these sizes (lib/model/versions.c). */
+static void name_sizes(struct module *m, const struct gears *g, const struct pass_ctx *c)
+{
+	for (int i = 0; i < g->n; i++) {
+		const char *key = arena_printf(&m->arena, GEARS_OPEN "%s", sym_str(g->name[i])), *list = "", *was = module_meta(m, key);
+		for (size_t k = 0; k < gears_count(g); k++)
+			list = arena_printf(&m->arena, "%s%s%" PRId64, list, k ? " " : "", g->size.a[k * (size_t)g->n + (size_t)i]);
+		if (was && strcmp(was, list))
+			die(EX_BADUSE, "the model has other gears already");
+		module_set_meta(m, key, intern(list));
+		if (c->why)
+			warn("%s: other sizes stay open: one graph for all, with kernels of their own for %s", sym_str(g->name[i]), list);
+	}
 }
 
 /* ---- a gear ---- */
@@ -378,7 +400,10 @@ void gears_build(struct module *m, struct gears *g, const struct pass_ctx *c)
 		die(EX_BADUSE, "the model has other gears already");
 	struct known *known;
 
-	find_symbols(m, g);
+	if (find_symbols(m, g)) {
+		name_sizes(m, g, c);
+		return;
+	}
 	infer_module(m, &known);
 	int *axis = ARENA_ARRAY(&m->arena, int, m->values.n);
 	find_padding(m, g, known, axis, c);

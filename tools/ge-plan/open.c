@@ -120,8 +120,8 @@ static void report_steps(struct model *M)
 	const char *sampled = arena_printf(&M->m->arena, " (%u of these compared at some sizes only)", s.sampled);
 
 	note("steps: %u on kernels, %u of them for all sizes%s%s; %u native, %u on the slow path", s.kernels, s.open,
-	     s.sampled ? sampled : "", s.one ? arena_printf(&M->m->arena, " and %u with another for a size of 1", s.one) : "", s.native,
-	     s.slow);
+	     s.sampled ? sampled : "", s.versions ? arena_printf(&M->m->arena, " and %u with others for some sizes", s.versions) : "",
+	     s.native, s.slow);
 }
 
 void open_report(struct model *M, bool gears, bool refuse)
@@ -177,8 +177,10 @@ const char *open_why(struct model *M, const struct call *c)
 	const struct kernel *k = &M->kernels.a[c->kernel];
 	const char *s = arena_printf(a, "a kernel for all sizes of %s, %s", symbols_text(M, c),
 				     c->proved ? "proved" : "compared with those for single sizes at some sizes only");
-	if (c->one)
-		s = arena_printf(a, "%s, another where %s is 1", s, poly_str(M->m->dims, poly_of(M->m->dims, c->only), a));
+	for (const struct call *x = c->version; x; x = x->version)
+		for (int i = 0; i < x->when.n; i++)
+			s = arena_printf(a, "%s%s%s is %" PRId64, s, i ? " and " : ", another where ",
+					 poly_str(M->m->dims, poly_of(M->m->dims, x->when.var[i]), a), x->when.size[i]);
 	if (c->otherwise)
 		s = arena_printf(a,
 				 k->sizes.some ? "%s, a native function where one is less than 1"

@@ -247,9 +247,9 @@ static void print_open(const struct stat *s)
 		printf("%-12s %zu that only a run finds\n", given ? "" : "sizes", all.list.n - given);
 	struct step_counts n;
 	if (plan_steps(s->m, &n))
-		printf("%-12s %u on kernels, %u of them for all sizes, %u with another for a size of 1, %u in plainer loops\n%-12s "
+		printf("%-12s %u on kernels, %u of them for all sizes, %u with others for some sizes, %u in plainer loops\n%-12s "
 		       "%u native, %u on the slow path, %u branches and loops\n",
-		       "steps", n.kernels, n.open, n.one, n.plain, "", n.native, n.slow, n.flow);
+		       "steps", n.kernels, n.open, n.versions, n.plain, "", n.native, n.slow, n.flow);
 	symbols_free(&all);
 	arena_release(&a);
 }
@@ -273,8 +273,8 @@ static void print_json_open(const struct stat *s)
 	printf("], \"sizes_found\": %zu", all.list.n - given);
 	struct step_counts n;
 	if (plan_steps(s->m, &n))
-		printf(", \"steps\": {\"kernels\": %u, \"open\": %u, \"one\": %u, \"plain\": %u, \"native\": %u, \"slow\": %u, \"flow\": %u}",
-		       n.kernels, n.open, n.one, n.plain, n.native, n.slow, n.flow);
+		printf(", \"steps\": {\"kernels\": %u, \"open\": %u, \"versions\": %u, \"plain\": %u, \"native\": %u, \"slow\": %u, \"flow\": %u}",
+		       n.kernels, n.open, n.versions, n.plain, n.native, n.slow, n.flow);
 	symbols_free(&all);
 }
 
