@@ -4,11 +4,13 @@
 
 bool all_lanes(struct emit *e, const struct lanes *m) { return m->n == e->vl && !m->guard; }
 
+bool has_no_masks(struct emit *e, enum dtype t) { return dtype_size(t) < 4 && t != DT_F16 && !target_filled(e->p->target).masks; }
+
 int first_lanes(struct emit *e, const struct lanes *m, enum dtype t)
 {
-	bool small = dtype_size(t) < 4 && t != DT_F16, known = m->exact && !m->lo && m->hi > 0 && m->hi < e->vl;
+	bool known = m->exact && !m->lo && m->hi > 0 && m->hi < e->vl;
 
-	return small && known && !target_filled(e->p->target).masks ? m->hi : 0;
+	return known && has_no_masks(e, t) ? m->hi : 0;
 }
 
 bool lane_in(struct emit *e, poly x) { return poly_uses(e->p->P, x, e->lane); }

@@ -28,6 +28,8 @@ struct lanes {
 
 /* ---- lanes.c ---- */
 bool all_lanes(struct emit *e, const struct lanes *m);
+/* Are elements of type t under a mask loaded and stored one by one? */
+bool has_no_masks(struct emit *e, enum dtype t);
 /* How many lanes are active, if these are the first ones, and elements of type t have no masks; 0: all are, or masks say which. */
 int first_lanes(struct emit *e, const struct lanes *m, enum dtype t);
 bool lane_in(struct emit *e, poly x); /* does x depend on the lane? */

@@ -75,6 +75,8 @@ static const char *window_load(struct emit *e, buf_id b, poly base, const struct
 	poly_range(e->p->P, poly_sub(e->p->P, at, buf_count(e->p, b)), &lo, &hi);
 	if (n == e->vl || (hi != INT64_MAX && hi + e->vl <= 0))
 		return text(e, "vload%s(%s)", suffix, from);
+	if (has_no_masks(e, lbuf(e->p, b)->dtype))
+		return text(e, "vload%s_first(%s, %ld)", suffix, from, (long)n);
 	return text(e, "vload%s_mask(%s, vlanes(0, %ld))", suffix, from, (long)n);
 }
 

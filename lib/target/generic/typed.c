@@ -121,7 +121,7 @@ const char generic_ints[] =
 	"\t}\n"
 	"@}\n"
 	"}\n"
-	"/* the first n bytes at p, 8 at most, lowest first: two pieces may overlap */\n"
+	"/* the first n bytes of p, 8 at most, lowest first: two pieces may overlap */\n"
 	"static inline unsigned long first_bytes(const void *p, long n)\n"
 	"{\n"
 	"\tconst unsigned char *c = p;\n"
