@@ -185,10 +185,11 @@ static bool join_lines(struct schedule *r, stage_id s, int v)
 	return true;
 }
 
-/* Blocks of so many steps of axis a of a copy are whole: the last one is moved back, where sizes are known and there are so many. */
-static const char *block_tail(struct loop_prog *p, stage_id s, int a, int steps)
+/* Squares of so many steps of axis a of a copy are whole: the last one is moved back, where sizes are known, there are so many, and no two
+ * threads write the same. */
+static const char *square_tail(struct loop_prog *p, stage_id s, int a, int steps)
 {
-	return !p->usual && lstage(p, s)->axis[a].extent > steps ? "tail=overlap" : "tail=peel";
+	return !p->usual && p->threads <= 1 && lstage(p, s)->axis[a].extent > steps ? "tail=overlap" : "tail=peel";
 }
 
 /* As transpose_blocks, for elements of 1, 2 or 8 bytes: blocks of 16 bytes by as many rows, or fewer if axis v is shorter. */
@@ -202,8 +203,9 @@ static bool turn_bytes(struct schedule *r, stage_id s, int v, int a)
 
 	while (rows > 2 && rows > lstage(p, s)->axis[v].extent)
 		rows /= 2;
-	if (!sched_try(r, PRIM_SPLIT, across, trace_number(columns), block_tail(p, s, a, columns)) ||
-	    !sched_try(r, PRIM_SPLIT, along, trace_number(rows), block_tail(p, s, v, rows)))
+	bool square = rows == columns;
+	if (!sched_try(r, PRIM_SPLIT, across, trace_number(columns), square ? square_tail(p, s, a, columns) : "tail=peel") ||
+	    !sched_try(r, PRIM_SPLIT, along, trace_number(rows), square ? square_tail(p, s, v, rows) : "tail=peel"))
 		return false;
 	for (int i = 0; i < rank; i++)
 		words_add(&loops, axis_loop(r, s, order[i], order[i] == a || order[i] == v ? ".0" : ""));
