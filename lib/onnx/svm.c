@@ -45,17 +45,47 @@ static val_id weighed(struct contrib *x, val_id y, val_id coefficients, val_id r
 	return bin(x, OP_Add, s, rho);
 }
 
+/* The same of products by the linear kernel: m sums of n vectors' coefficients are one row of weights each, which is made once, in double. */
+static val_id linear(struct contrib *x, int64_t m, int64_t n, const float *coefficients, val_id rho)
+{
+	int64_t c = ml_count(x, "support_vectors") / n;
+	const float *vectors;
+	struct tensor *w;
+	val_id s;
+	int unused;
+
+	if (c < 1 || c * n != ml_count(x, "support_vectors"))
+		import_die(x->c, "attribute 'support_vectors' has %d numbers for %lld vectors", ml_count(x, "support_vectors"),
+			   (long long)n);
+	vectors = attr_floats(self(x), "support_vectors", &unused);
+	w = tensor_new(&x->m->arena, DT_F32, 2, (int64_t[]){m, c});
+	for (int64_t i = 0; i < m * c; i++) {
+		double sum = 0;
+		for (int64_t k = 0; k < n; k++)
+			sum += (double)coefficients[i / c * n + k] * vectors[k * c + i % c];
+		((float *)w->data)[i] = (float)sum;
+	}
+	s = bin(x, OP_Gemm, ml_rows(x, c), const_tensor(x->m, 0, w));
+	attr_set_int(x->m, made(x, s), "transB", 1);
+	return bin(x, OP_Add, s, rho);
+}
+
 bool ml_svm_regressor(struct contrib *x)
 {
 	int64_t n = attr_int(self(x), "n_supports", 0), one = 1;
 	int nrho;
 	const float *rho = attr_floats(self(x), "rho", &nrho);
+	const char *kernel = attr_str(self(x), "kernel_type", "LINEAR");
 	val_id y;
 
 	if (nrho != 1)
 		import_die(x->c, "attribute 'rho' has %d numbers, not 1", nrho);
-	if (n > 0) {
-		y = kernel_products(x, "support_vectors", n, attr_str(self(x), "kernel_type", "LINEAR"));
+	if (n > 0 && ml_count(x, "coefficients") != n)
+		import_die(x->c, "attribute 'coefficients' has %d numbers for %lld vectors", ml_count(x, "coefficients"), (long long)n);
+	if (n > 0 && !strcmp(kernel, "LINEAR")) {
+		y = linear(x, 1, n, attr_floats(self(x), "coefficients", &nrho), contrib_number(x, rho[0]));
+	} else if (n > 0) {
+		y = kernel_products(x, "support_vectors", n, kernel);
 		y = weighed(x, y, ml_table(x, "coefficients", 2, (int64_t[]){1, n}), contrib_number(x, rho[0]));
 	} else {
 		y = bin(x, OP_Add, kernel_products(x, "coefficients", one, "LINEAR"), contrib_number(x, rho[0]));
@@ -92,7 +122,7 @@ static struct pairs read_pairs(struct contrib *x, int64_t classes)
 }
 
 /* Coefficients [pairs, vectors]: for i and j, of the vectors of i those in row j - 1 of the attribute, of the vectors of j those in row i. */
-static val_id pair_coefficients(struct contrib *x, const struct pairs *p)
+static struct tensor *pair_coefficients(struct contrib *x, const struct pairs *p)
 {
 	struct tensor *t = tensor_new(&x->m->arena, DT_F32, 2, (int64_t[]){p->n, p->vectors});
 	const float *given = attr_find(self(x), "coefficients")->u.floats;
@@ -108,7 +138,7 @@ static val_id pair_coefficients(struct contrib *x, const struct pairs *p)
 				to[e * p->vectors + v] = given[i * p->vectors + v];
 		}
 	}
-	return const_tensor(x->m, 0, t);
+	return t;
 }
 
 /* How many pairs each class wins: i where the score is more than 0, else j. */
@@ -144,9 +174,14 @@ static bool svm_pairs(struct contrib *x, int64_t classes)
 {
 	struct pairs p = read_pairs(x, classes);
 	const char *transform = ml_transform(x);
-	val_id s = kernel_products(x, "support_vectors", p.vectors, attr_str(self(x), "kernel_type", "LINEAR")), best;
+	const char *kernel = attr_str(self(x), "kernel_type", "LINEAR");
+	struct tensor *coefficients = pair_coefficients(x, &p);
+	val_id rho = ml_table(x, "rho", 1, &p.n), s, best;
 
-	s = weighed(x, s, pair_coefficients(x, &p), ml_table(x, "rho", 1, &p.n));
+	if (!strcmp(kernel, "LINEAR"))
+		s = linear(x, p.n, p.vectors, (const float *)coefficients->data, rho);
+	else
+		s = weighed(x, kernel_products(x, "support_vectors", p.vectors, kernel), const_tensor(x->m, 0, coefficients), rho);
 	best = ml_best(x, votes(x, &p, s));
 	if (ml_count(x, "prob_a"))
 		s = ml_transformed(x, probabilities(x, &p, s), transform);

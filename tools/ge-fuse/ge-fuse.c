@@ -86,7 +86,7 @@ static void run(struct module *m, const struct pass_ctx *c)
 }
 
 static const struct argp_option options[] = {
-	{"no-producers", OPT_NO_PRODUCERS, 0, 0, "leave Transposes that feed a MatMul as kernels of their own"},
+	{"no-producers", OPT_NO_PRODUCERS, 0, 0, "leave Transposes that feed a MatMul, and terms of reductions, as kernels of their own"},
 	{"undo", OPT_UNDO, 0, 0, "dissolve all groups"},
 	{0},
 };

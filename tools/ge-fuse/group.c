@@ -266,6 +266,25 @@ static void pull_transposes(struct plan *p, uint32_t g, node_id anchor)
 	}
 }
 
+/* A reduction computes its terms itself where they are more than what they are made of (no operand has their shape), and nobody else wants them.
+ * But a sum of products would become a matrix product, which sums in longer chains than a ReduceSum. */
+static void pull_terms(struct plan *p, uint32_t g, node_id anchor)
+{
+	val_id v = node(p->m, anchor)->in[0];
+	const struct value *x = val(p->m, v);
+
+	if (!p->producers || !op_is(node(p->m, anchor)->op, OP_REDUCTION) || x->kind != VAL_NODE || !used_inside(p, v, g) ||
+	    why_not_join(p, x->def, &x->type))
+		return;
+	const struct node *n = node(p->m, x->def);
+	if (n->op == OP_Mul)
+		return;
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && same_shape(&val(p->m, n->in[i])->type, &x->type))
+			return;
+	join(p, x->def, g);
+}
+
 /* ---- products with a softmax between them ---- */
 
 enum { BETWEEN_MAX = 8 }; /* elementwise nodes on each side of the softmax */
@@ -406,6 +425,7 @@ static void group_anchor(struct plan *p, node_id anchor)
 		pull_transposes(p, g, first);
 	}
 	pull_transposes(p, g, anchor);
+	pull_terms(p, g, anchor);
 	pull_unpacking(p, g);
 	tell(p, g, end);
 }
