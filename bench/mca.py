@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ADDS = ("fmla", "sdot", "udot", "usdot", "sudot", "bfdot", "smmla", "usmmla", "bfmmla", "smlal", "smlal2")
+ADDS = ("fmla", "fmul", "sdot", "udot", "usdot", "sudot", "bfdot", "smmla", "usmmla", "bfmmla", "smlal", "smlal2")
 LEAST = 6  # instructions that multiply: shorter loops are none of a tile
 TURNS = 200
 SUMS = 24  # registers of the loop that shows a rate: more than latency times units

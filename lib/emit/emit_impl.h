@@ -26,6 +26,13 @@ struct regs {
 	bool in_parts;           /* vectors are set some lanes at a time */
 };
 
+/* A vector of registers that is zero until it is touched, or a loop begins or ends. */
+struct reg_zero {
+	buf_id b;
+	int64_t at;
+	int loops; /* that had begun or ended */
+};
+
 /* A shared subexpression that has its own local variable. */
 struct named_ex {
 	ex_id ex;
@@ -75,6 +82,8 @@ struct emit {
 	int *open_at_alloc; /* by buffer: nopen at its declaration */
 	VEC(struct reg_touched) touched;
 	struct regs *regs; /* by buffer */
+	VEC(struct reg_zero) zeros;
+	int loops; /* that began or ended so far */
 	const char **buf_text;
 	poly_var lane;   /* if the loop being written is a vector loop: its variable, */
 	int lanes;       /* its largest extent, at most vl, */
@@ -224,6 +233,9 @@ const char *reg_element(struct emit *e, buf_id b, int64_t at);
 int reg_spread(struct emit *e, buf_id b, const int64_t *at, int n, int most, const struct reg_run **run, int *of, int *lane);
 /* The vector variable of which elements at, at+1.. are the lanes from 0; NULL: there is none. */
 const struct reg_run *reg_run(struct emit *e, buf_id b, int64_t at);
+/* Notes that all lanes of the vector at `at` are zero now; asks whether they still are, on the way of each run. */
+void reg_zero(struct emit *e, buf_id b, int64_t at);
+bool reg_is_zero(struct emit *e, buf_id b, int64_t at);
 const char *reg_name(struct emit *e, buf_id b, int64_t at);
 void reg_declare(struct emit *e, buf_id b);
 

@@ -2,13 +2,35 @@
  * one vector variable. */
 #include "emit/emit_impl.h"
 #include "common/msg.h"
+#include "target/target.h"
 #include <stdlib.h>
 #include <string.h>
 
 void reg_touch(struct emit *e, buf_id b, int64_t at, int lanes, sym mask, int nopen)
 {
+	for (size_t i = e->zeros.n; i-- > 0 && !e->dry;)
+		if (e->zeros.a[i].b == b && e->zeros.a[i].at < at + lanes && e->zeros.a[i].at + e->vl > at)
+			e->zeros.a[i] = e->zeros.a[--e->zeros.n];
 	if (e->dry)
 		vec_push(&e->touched, (struct reg_touched){b, {at, lanes, mask, nopen > e->open_at_alloc[b]}});
+}
+
+void reg_zero(struct emit *e, buf_id b, int64_t at)
+{
+	const struct target *t = e->p->target ? e->p->target : target_host();
+
+	if (e->zeros.n && e->zeros.a[0].loops != e->loops)
+		e->zeros.n = 0;
+	if (t->begins_sums && !e->dry)
+		vec_push(&e->zeros, (struct reg_zero){b, at, e->loops});
+}
+
+bool reg_is_zero(struct emit *e, buf_id b, int64_t at)
+{
+	for (size_t i = 0; i < e->zeros.n; i++)
+		if (e->zeros.a[i].b == b && e->zeros.a[i].at == at && e->zeros.a[i].loops == e->loops)
+			return true;
+	return false;
 }
 
 static int by_at(const void *x, const void *y)
@@ -98,6 +120,7 @@ void regs_settle(struct emit *e)
 
 void regs_free(struct emit *e)
 {
+	vec_free(&e->zeros);
 	for (size_t b = 1; b < e->p->bufs.n; b++) {
 		vec_free(&e->regs[b].run);
 		vec_free(&e->regs[b].one);

@@ -105,6 +105,7 @@ void var_open(struct emit *e, poly_var v, sym name)
 {
 	if (e->nopen == NEST_DEPTH_MAX)
 		BUG("emit: nest too deep");
+	e->loops++;
 	e->open_var[e->nopen] = v;
 	e->open[e->nopen++] = name;
 	var_set(e, v, sym_str(name));
@@ -112,6 +113,7 @@ void var_open(struct emit *e, poly_var v, sym name)
 
 void var_close(struct emit *e, poly_var v)
 {
+	e->loops++;
 	e->nopen--;
 	var_set(e, v, NULL);
 }

@@ -85,6 +85,8 @@ static bool horizontal(struct emit *e, buf_id out, poly off, enum combiner c, en
 
 static bool to_register(struct emit *e, buf_id out, int64_t at, enum combiner c, enum dtype t, struct vx x, const struct lanes *m)
 {
+	bool begins = c == COMB_SUM && t == DT_F32 && !m->guard && reg_is_zero(e, out, at);
+
 	reg_touch(e, out, at, m->n, m->mask, m->nopen);
 	const struct reg_run *run = e->dry ? NULL : reg_run(e, out, at);
 	int half;
@@ -101,7 +103,9 @@ static bool to_register(struct emit *e, buf_id out, int64_t at, enum combiner c,
 	if (sum)
 		v = narrowed(e, t, v);
 	body_lines(e);
-	if (run && ((m->guard && run->mixed) || run->lanes > m->n))
+	if (begins && run && run->lanes == m->n)
+		line(e, "%s = %s;", name, bare(e, to_lanes(e, x, t)));
+	else if (run && ((m->guard && run->mixed) || run->lanes > m->n))
 		line(e, "%s = %s;", name, select_text(e, t, m->s, v, name));
 	else if (sum && dtype_size(t) == 4)
 		line(e, "%s %s %s;", name, c == COMB_SUM ? "+=" : "*=", bare(e, t == DT_F32 ? x.s : to_lanes(e, x, t)));
@@ -136,6 +140,21 @@ static bool to_register_parts(struct emit *e, buf_id out, poly off, enum combine
 		}
 		line(e, "%s = %s);", name, s);
 	}
+	return true;
+}
+
+static bool to_registers(struct emit *e, buf_id out, poly off, enum combiner c, enum dtype t, struct vx x, const struct lanes *m)
+{
+	const struct nest *n = lnest(e->p, e->block);
+	int64_t step, at;
+	poly rest;
+
+	if (!poly_linear_in(e->p->P, off, e->lane, &step, &rest) || step != 1 || !poly_is_const(e->p->P, rest, &at))
+		return to_register_parts(e, out, off, c, t, x, m);
+	if (!to_register(e, out, at, c, t, x, m))
+		return false;
+	if (n->phase == BLOCK_INIT && lstage(e->p, n->stage)->comb == COMB_SUM && m->n == e->vl && !m->guard && !n->guard.n)
+		reg_zero(e, out, at);
 	return true;
 }
 
@@ -255,7 +274,7 @@ bool vector_block(struct emit *e)
 	struct ex none = identity_const(s->comb, t);
 	struct lanes m;
 	struct vx x;
-	int64_t step, at;
+	int64_t step;
 	poly rest;
 
 	if (math_lanes(t) == LANE_NONE || (t == DT_BOOL && sum))
@@ -275,14 +294,10 @@ bool vector_block(struct emit *e)
 	poly off = write_offset(e);
 	if (!lane_in(e, off))
 		return !m.guard || c != COMB_NONE ? horizontal(e, out, off, c, t, x, &m) : false;
-	bool linear = poly_linear_in(e->p->P, off, e->lane, &step, &rest), registers = lbuf(e->p, out)->scope == SCOPE_REGISTER;
-	if (linear && !registers)
-		to_memory(e, out, rest, step, c, t, x, &m);
-	else if (!registers)
+	if (lbuf(e->p, out)->scope == SCOPE_REGISTER)
+		return to_registers(e, out, off, c, t, x, &m);
+	if (!poly_linear_in(e->p->P, off, e->lane, &step, &rest))
 		return false;
-	else if (linear && step == 1 && poly_is_const(e->p->P, rest, &at))
-		return to_register(e, out, at, c, t, x, &m);
-	else
-		return to_register_parts(e, out, off, c, t, x, &m);
+	to_memory(e, out, rest, step, c, t, x, &m);
 	return true;
 }

@@ -82,7 +82,10 @@ bool fit_splits_vectors(const struct target *m) { return m->fma_ports == 1; }
 
 /* ---- windows whose taps the rows of a tile share ---- */
 
-int fit_shared_window(const struct target *m) { return fit_splits_vectors(m) ? TAPS_MANY : m->vector_regs <= FEW_REGISTERS ? TAPS_3X3 : 0; }
+int fit_shared_window(const struct target *m)
+{
+	return fit_splits_vectors(m) ? TAPS_MANY : m->vector_regs <= FEW_REGISTERS || m->loads_apart ? TAPS_3X3 : 0;
+}
 
 /* Registers for sums, for what taps read, and one vector of weights. */
 static double registers_wanted(const struct fit_tile *t)
@@ -90,12 +93,16 @@ static double registers_wanted(const struct fit_tile *t)
 	return t->vectors * (ceil(t->rows) + (t->stride == 1 ? ceil(t->rows) : t->together) + 1);
 }
 
-/* Two multiply-adds a cycle, 16 registers. Nothing waits but for a function: the next tile's sums are others. */
+/* Two multiply-adds a cycle, 16 registers or loads apart. Nothing waits but for a function: the next tile's sums are others. */
 static double narrow_window(const struct target *m, const struct fit_tile *t)
 {
+	enum { room = 4 }; /* registers beside sums, taps of one vector for all rows, and numbers that stay: all vectors have the same */
 	static const double loads_a_cycle = 1.8, once = 2;
-	bool held = t->vectors * (ceil(t->rows) + t->together) <= m->vector_regs ||
-		    (t->vectors > 1 && t->stride == 1 && !t->function && t->vectors * (ceil(t->rows) + t->taps) < m->vector_regs);
+	double taps = t->still > 0 ? t->together + t->still + room : t->vectors * (t->together + 1) + 1;
+	bool held = m->loads_apart ? t->vectors * ceil(t->rows) + taps <= m->vector_regs
+				   : t->vectors * (ceil(t->rows) + t->together) <= m->vector_regs ||
+					     (t->vectors > 1 && t->stride == 1 && !t->function &&
+					      t->vectors * (ceil(t->rows) + t->taps) < m->vector_regs);
 	double loads = held ? t->held : t->reloaded;
 
 	if (call_spills(m, t))

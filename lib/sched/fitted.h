@@ -91,6 +91,7 @@ struct fit_tile {
 	double taps, together; /* of a row of the window; that all rows of a tile read together */
 	int64_t stride;        /* from one row of the tile to the next, in taps */
 	bool row_at_a_time;    /* a row of taps is unrolled, not the whole window */
+	double still;          /* where loads are apart: registers of numbers that all tiles share */
 	double held, reloaded; /* loads and stores of the tile: shared taps stay in registers; are loaded by each row */
 };
 

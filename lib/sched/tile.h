@@ -161,6 +161,7 @@ void lay_out_pairs(struct schedule *r, const struct tile *q);
 struct window {
 	ex_id read;           /* what the taps read; 0: there is no such window */
 	int64_t taps, stride; /* of a row of the window; from one row of the tile to the next, in taps */
+	int axis;             /* of the reduction, along which they are */
 	bool row_at_a_time;   /* too large to be fully unrolled: one row of its taps is */
 };
 struct window shared_window(struct loop_prog *p, const struct tile *q);

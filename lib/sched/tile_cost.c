@@ -38,7 +38,7 @@ struct window shared_window(struct loop_prog *p, const struct tile *q)
 		for (int k = row_at_a_time ? s->naxes - 1 : s->nspatial; k < s->naxes; k++)
 			if (tile_moves(p, q, q->read[i], q->vec_axis) && shares_taps(p, q, q->read[i], k, &stride) &&
 			    (!row_at_a_time || s->axis[k].extent <= UNROLL_MAX))
-				return (struct window){q->read[i], s->axis[k].extent, stride, row_at_a_time};
+				return (struct window){q->read[i], s->axis[k].extent, stride, k, row_at_a_time};
 	return (struct window){0};
 }
 
@@ -50,6 +50,8 @@ static double window_loads(struct loop_prog *p, const struct tile *q, const stru
 	for (int i = 0; i < q->nread; i++) {
 		bool along = tile_moves(p, q, q->read[i], q->vec_axis), down = tile_moves(p, q, q->read[i], q->row_axis);
 		double times = q->read[i] == window && held ? t->together / t->taps : down ? t->rows : 1;
+		if (t->still > 0 && !along && !down) /* in registers, for all tiles */
+			continue;
 		loads += t->steps * (along ? t->vectors * q->loads[i] : 1) * times;
 	}
 	return loads;
@@ -66,6 +68,16 @@ static int far_operands(struct loop_prog *p, const struct tile *q)
 		far += lbuf(p, b)->scope == SCOPE_IN && (int64_t)dtype_size(lbuf(p, b)->dtype) * buf_elems(p, b) > sched_machine(p).l2;
 	}
 	return far;
+}
+
+/* Steps in which a number that is the same along rows and vectors stays in a register. */
+static double still_numbers(struct loop_prog *p, const struct tile *q)
+{
+	double n = 0;
+
+	for (int i = 0; i < q->nread && sched_machine(p).loads_apart; i++)
+		n += tile_moves(p, q, q->read[i], q->vec_axis) || tile_moves(p, q, q->read[i], q->row_axis) ? 0 : reduce_steps(p, q);
+	return n;
 }
 
 /* Tiles are balanced: rows is the mean number. */
@@ -94,6 +106,7 @@ static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, str
 		t.stride = w.stride;
 		t.row_at_a_time = w.row_at_a_time;
 		t.together = (double)w.stride * (ceil(t.rows) - 1) + (double)w.taps;
+		t.still = still_numbers(p, q);
 		t.held = window_loads(p, q, &t, w.read, true);
 		t.reloaded = window_loads(p, q, &t, w.read, false);
 	}
@@ -141,6 +154,8 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q)
 	/* fewer channels than taps in a row: the loop is over taps */
 	bool few = s->naxes - s->nspatial > 2 && s->axis[s->nspatial].extent <= s->axis[s->naxes - 1].extent;
 
+	if (sched_machine(p).loads_apart && shared_window(p, q).axis == s->nspatial) /* they are, where the first axis is inside */
+		return false;
 	return few || large_window(p, q) || fit_taps_innermost(&t, q->rows);
 }
 

@@ -209,6 +209,15 @@ static double reuse_along(struct loop_prog *p, const struct tile *q, int axis)
 	return reuse;
 }
 
+/* Do rows along that axis read what others have loaded, where a load costs an instruction? */
+static bool shares_loads(struct loop_prog *p, const struct tile *q, int axis)
+{
+	struct tile t = *q;
+
+	t.row_axis = axis;
+	return sched_machine(p).loads_apart && shared_window(p, &t).read;
+}
+
 /* Axes that rows may lie along (-1: a single row); *best: the default, with the most reuse. Without reuse there is a single row, though
  * several would be independent sums. */
 static int row_axes(struct loop_prog *p, const struct tile *q, int *axis, int *best)
@@ -234,8 +243,10 @@ static int row_axes(struct loop_prog *p, const struct tile *q, int *axis, int *b
 	axis[n++] = -1;
 	*best = 0;
 	for (int a = 0; a < s->nspatial; a++)
-		if (may_be_rows(s, q, a))
+		if (may_be_rows(s, q, a)) {
+			*best = shares_loads(p, q, a) ? n : *best;
 			axis[n++] = a;
+		}
 	return n;
 }
 

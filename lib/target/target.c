@@ -75,7 +75,7 @@ static void set_features(struct target *t, const struct backend *of, unsigned fe
 	t->of = of;
 	t->features = features;
 	t->ports = of->ports ? t->ports : 0;
-	t->masks = t->by_element = false;
+	t->masks = t->by_element = t->loads_apart = t->begins_sums = false;
 	t->lookup_operations = 0;
 	if (of->derive) {
 		of->derive(t);

@@ -24,6 +24,8 @@ struct target {
 	double rate[RATES_MAX]; /* operations or bytes a second as they were measured (target/rate.h); 0: not known. No part of the row */
 	bool masks;             /* it has masked stores that cost what whole ones do */
 	bool by_element;        /* it multiplies vectors by an element of a register: nothing spreads a number over a vector first */
+	bool begins_sums;       /* a sum is better begun by its first product than by a zero, which takes a unit that multiplies */
+	bool loads_apart;       /* what is multiplied comes from registers: each load is an instruction of its own */
 	int lookup_operations;  /* of a vector of codes in a table of bytes; 0: one lane after the other */
 	double call_cycles;     /* of a function (exp, erf) once a tile of sums, beside which nothing else runs */
 };

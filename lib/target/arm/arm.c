@@ -34,6 +34,7 @@ static void derive(struct target *t)
 	t->fma_latency = LATENCY;
 	t->masks = t->features & ARM_SVE;
 	t->by_element = t->vector_bytes == NEON;
+	t->loads_apart = t->begins_sums = true;
 }
 
 /* The dot products are optional before 8.4, and halves everywhere: each is named. Instructions on vectors of SVE are those of the length
