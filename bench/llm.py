@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""One token of a language model behind a context, hone against ONNX Runtime, in turns.
+"""One token of a language model behind a context, hone against ONNX Runtime and, where it is installed, OpenVINO, in turns.
 
 llm.py MODEL.onnx CONTEXT... in a directory where examples/llm/build.sh MODEL.onnx LONGEST was run: milliseconds of processor time of a token, the medians of
 ROUNDS (environment, 15) rounds with their quartiles, each of 3 tokens, one thread. ONNX Runtime has its cache in one buffer for past and
-present, bound once. CHUNK (environment) measures a chunk of the prompt instead, as many tokens as the model was built for."""
+present, bound once; OpenVINO keeps it as its states. CHUNK (environment) measures a chunk of the prompt instead, as many tokens as the model was built for."""
+import importlib.metadata
+import importlib.util
 import os
 import sys
 import time
@@ -32,6 +34,9 @@ class Hone:
         self.longest = lib.llm_input_shape(self.at["attention_mask"], pointer(c_int()))[1]
         self.given, self.results = (Value * len(self.at))(), (Value * lib.llm_num_outputs())()
 
+    def ready(self, context):
+        pass
+
     def run(self, context):
         mask = np.zeros(self.longest, np.int64)
         mask[: context + rows] = 1
@@ -55,24 +60,57 @@ class Runtime:
             self.binding.bind_ortvalue_output(present.name, v)
         self.binding.bind_output("logits")
 
+    def ready(self, context):
+        pass
+
     def run(self, context):
         self.binding.bind_cpu_input("input_ids", np.ones((1, rows), np.int64))
         self.binding.bind_cpu_input("attention_mask", np.ones((1, context + rows), np.int64))
         self.session.run_with_iobinding(self.binding)
 
 
+class OpenVino:
+    def __init__(self, path):
+        from openvino import Core
+        from openvino._offline_transformations import apply_make_stateful_transformation
+
+        core = Core()
+        model = core.read_model(path)
+        apply_make_stateful_transformation(model, {i.any_name: i.any_name.replace("past_key_values", "present") for i in model.inputs if i.any_name.startswith("past")})
+        self.request = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}).create_infer_request()
+
+    def ready(self, context):
+        """A run adds its rows to the states: they are cut again."""
+        from openvino import Tensor
+
+        self.request.reset_state()
+        for s in self.request.query_state():
+            s.state = Tensor(np.zeros((1, s.state.shape[1], context, s.state.shape[3]), np.float32))  # a state that was reset has a batch of none
+
+    def run(self, context):
+        self.request.infer({"input_ids": np.ones((1, rows), np.int64), "attention_mask": np.ones((1, context + rows), np.int64)})
+        if self.request.get_output_tensor(0).shape[:2] != [1, rows]:
+            sys.exit("OpenVINO: logits of another shape")
+
+
 hone = Hone()
-peer = Runtime(sys.argv[1], hone.longest)
-print(f"hone, ONNX Runtime {ort.__version__}: ms for {rows} token{'s' if rows > 1 else ''}, median and quartiles of {rounds} rounds, one thread")
+peers = {"ONNX Runtime " + ort.__version__: Runtime(sys.argv[1], hone.longest)}
+if importlib.util.find_spec("openvino"):
+    peers["OpenVINO " + importlib.metadata.version("openvino")] = OpenVino(sys.argv[1])
+print(f"hone, {', '.join(peers)}: ms for {rows} token{'s' if rows > 1 else ''}, median and quartiles of {rounds} rounds, one thread")
 for context in map(int, sys.argv[2:]):
-    times = {hone: [], peer: []}
+    times = {who: [] for who in (hone, *peers.values())}
     for r in range(rounds + 1):
         for who in times:
-            who.run(context)
-            start = time.process_time()
-            for _ in range(3):
+            took = 0
+            for turn in range(4):
+                who.ready(context)
+                start = time.process_time()
                 who.run(context)
+                took += time.process_time() - start if turn else 0
             if r:
-                times[who].append((time.process_time() - start) / 3e-3)
-    a, b = (np.percentile(t, [25, 50, 75]) for t in times.values())
-    print(f"context {context}: hone {a[1]:.3g} ({a[0]:.3g} to {a[2]:.3g}), ONNX Runtime {b[1]:.3g} ({b[0]:.3g} to {b[2]:.3g}), ratio {a[1] / b[1]:.2f}", flush=True)
+                times[who].append(took / 3e-3)
+    told = {who: np.percentile(t, [25, 50, 75]) for who, t in times.items()}
+    a = told.pop(hone)
+    print(f"context {context}: hone {a[1]:.3g} ({a[0]:.3g} to {a[2]:.3g})" +
+          "".join(f", {name.rsplit(' ', 1)[0]} {b[1]:.3g} ({b[0]:.3g} to {b[2]:.3g}), ratio {a[1] / b[1]:.2f}" for name, b in zip(peers, told.values())), flush=True)
