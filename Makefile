@@ -206,18 +206,21 @@ asan-check:
 	@! cat build/asan/said.* 2>/dev/null | grep .
 
 # AArch64 on any machine: a copy of the tree is built by a cross compiler, and an emulator runs it. With less optimisation gcc warns falsely:
-# warnings are no errors there.
+# warnings are no errors there. make check-aarch64 CASES=300 runs that many conformance cases, too, the unit tests and the passes on many
+# models, which takes an hour. make check runs t-aarch64.sh, too, once such a tree is there.
 CROSSDEBS = gcc-aarch64-linux-gnu qemu-user
 CROSSLIBS = libprotobuf-c-dev libprotobuf-c1 libmsgpack-dev libmsgpackc2 liblmdb-dev liblmdb0 libxxhash-dev libxxhash0 zlib1g-dev zlib1g
 cross-deps:
 	@tests/deps.sh $(DEBS) $(CROSSDEBS)
 	@tests/cross/sysroot.sh arm64 build/aarch64/root $(CROSSLIBS)
 	@echo 'int main(void) { return 0; }' | aarch64-linux-gnu-gcc -x c - -o build/aarch64/runs && qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/runs
-check-aarch64: cross-deps all
+cross: all
 	@mkdir -p build/aarch64/tree
 	@tar -c --exclude=./build --exclude=./bin --exclude=./.git . | tar -x -C build/aarch64/tree
-	@$(MAKE) -s -C build/aarch64/tree CI= CROSS=aarch64-linux-gnu- CC=aarch64-linux-gnu-gcc CFLAGS=-O1 SYSROOT=$(CURDIR)/build/aarch64/root all
-	@tests/run.sh t-aarch64.sh
+	@$(MAKE) -s -j2 -C build/aarch64/tree CI= CROSS=aarch64-linux-gnu- CC=aarch64-linux-gnu-gcc CFLAGS=-O1 SYSROOT=$(CURDIR)/build/aarch64/root all $(if $(CASES),$(UNITS))
+check-aarch64: cross-deps
+	@$(MAKE) --no-print-directory cross
+	@tests/run.sh t-aarch64.sh $(if $(CASES),t-cross-cases.sh t-cross-passes.sh t-cross-units.sh)
 
 # What takes longer than make check has time for, many hours: tests/soak, each file says what. With less work: make soak SEEDS=20 CASES=500
 # MUTANTS=100 MODELS=3 RUNS=1000 TRIES=50 KILLS=5. Much of it wants a python that has onnx and onnxruntime (make peers, or HONE_PYTHON).
@@ -289,6 +292,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo check checked peers fuzzed asan-check cross-deps check-aarch64 soak soaked conformance bench fuzz install clean
+.PHONY: all deps test-deps demo check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

@@ -7,7 +7,7 @@
                                                        time, by the cost model and by runs of a library that has all those gears
 
 SIZES are those of a gear, "batch=4" or "h=320,w=320"; other symbols: --set NAME=SIZE behind the first word. --batch makes axis 0 of all inputs
-and outputs the symbol batch. To be run alone on a core (taskset)."""
+and outputs the symbol batch. SECONDS in the environment: of each turn (0.3). To be run alone on a core (taskset)."""
 import json
 import math
 import os
@@ -16,7 +16,7 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.environ["PATH"] = os.path.join(TOP, "bin") + ":" + os.environ["PATH"]
-TURNS, SECONDS = 5, 0.3
+TURNS, SECONDS = 5, float(os.environ.get("SECONDS", 0.3))
 
 
 def run(*args, **more):

@@ -5,7 +5,7 @@
 #
 # Each cell runs the plan of tune-grad, DDP's and HCCL's defaults and every other baseline that the curve predicts within 1.15 of the
 # best baseline (predictions are off by 5% at most, so none beyond is the best), in turns, ITERATIONS of each at least; all
-# medians. The network sends one byte of SHRINK (20) at RATE (400) Mbit/s, as one SHRINK times as fast would send all: 8 Gbit/s. RESULTS.tsv has a
+# medians. The network sends one byte of SHRINK (20) at RATE (400) Mbit/s, as one SHRINK times as fast would send all: 8 Gbit/s. Its curve is measured up to MAX (20M) bytes. RESULTS.tsv has a
 # line a cell and plan; what is there already is not measured again, so another network wants another file. Needs root.
 cd "$(dirname "$0")/.." || exit 1
 models= delays= ratios= ranks= iterations=5 results=build/bench/grad.tsv
@@ -30,7 +30,7 @@ export tmp results models ratios iterations shrink
 # What runs beside one network: $1 us of delay, $2 ranks.
 cat >"$tmp/cells" <<'END'
 curve=$tmp/curve.$1.$2
-tune-grad calibrate --hosts "$tmp/hosts" --max 20M -o "$tmp/here" || exit
+tune-grad calibrate --hosts "$tmp/hosts" --max "${MAX:-20M}" -o "$tmp/here" || exit
 awk -F'\t' -v OFS='\t' -v s="$shrink" '/^#/ { next } { print $1 * s, $2 }' "$tmp/here" >"$curve"
 for model in $models; do
 	for ratio in $ratios; do

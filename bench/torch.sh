@@ -1,7 +1,7 @@
 #!/bin/sh
 # PyTorch with a plan of tune-grad beside DDP with its 25 MB, in turns, a rank a namespace, and the ratio of their steps:
 # bench/torch.sh [MODEL [RANKS [STEPS [DELAY_US [MBIT [BATCH]]]]]]. Needs root and a python with torch and torchvision (PYTHON).
-# NICE=5 lets communication go before computing, which has all the cores here.
+# MAX (32000000): the bytes up to which the curve is measured. NICE=5 lets communication go before computing, which has all the cores here.
 # As it is, MobileNetV2's communication takes about as long as its backward pass, and DDP's second and last bucket, 9 MB, begins when
 # that is over: there is something to hide. Three minutes or so.
 cd "$(dirname "$0")/.." || exit 1
@@ -31,7 +31,7 @@ everywhere() {
 	done <"$tmp/hosts"
 	wait
 }
-everywhere calibrate --max 32000000 -o "$tmp/curve"
+everywhere calibrate --max "${MAX:-32000000}" -o "$tmp/curve"
 tune-grad plan "$tmp/grads" -c "$tmp/curve" -o "$tmp/plan" || exit
 tune-grad compare "$tmp/grads" -c "$tmp/curve"
 # A step is the forward pass, till when the last all-reduce ends, and the optimizer.

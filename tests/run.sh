@@ -18,8 +18,9 @@ unset HONE_KB HONE_RATES
 export top PATH TAP_COUNT HONE_BLOBS XDG_DATA_HOME
 
 # The longest come first, so that no CPU waits for the last of them.
-longest="t-tune.sh t-bench.sh t-ml.sh sized t-fuzz.sh kernels t-hone.sh t-preview.sh t-gears.sh t-emit.sh t-models.sh lanes"
-every=$(ls tests/*/*.c tests/*/t-*.sh | grep -v '^tests/\(cross\|fuzz\|net\)/' | sed 's,.*/,,;s,\.c$,,' | LC_ALL=C sort)
+longest="t-bench.sh t-tune.sh t-state.sh kernels t-aarch64.sh t-fuzz.sh sized t-hone-quantize.sh t-emit.sh t-preview.sh t-packed.sh t-models.sh
+	t-ml.sh t-lists.sh t-gears.sh t-sizes.sh t-torch.sh t-control.sh t-open.sh t-hone.sh t-references.sh t-valid.sh t-bad.sh lanes"
+every=$(ls tests/*/*.c tests/*/t-*.sh | grep -v '^tests/\(cross/t-cross\|fuzz/\|net/\)' | sed 's,.*/,,;s,\.c$,,' | LC_ALL=C sort)
 [ $# -gt 0 ] || set -- $longest $(echo "$every" | grep -vxF "$(printf '%s\n' $longest)")
 
 # one NAME: runs it; what it says is in $tmp/NAME.said, its counts in $tmp/NAME.counts. It has a blob store and a knowledge base of its
@@ -69,7 +70,7 @@ progress() {
 
 # What times kernels or networks runs when the others are done, by itself: results hang on that there. Those of its rooms that are
 # named here time nothing that a result hangs on.
-untimed=" mutants plan sequential traces t-grad.sh t-stamp.sh t-torch.sh t-tune.sh "
+untimed=" mutants plan sequential traces t-bad-tune.sh t-foreign.sh t-grad.sh t-report.sh t-stamp.sh t-torch.sh t-tune.sh "
 is_alone() {
 	case $untimed in *" $1 "*) return 1 ;; esac
 	for room in comm runner tune; do

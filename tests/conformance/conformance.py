@@ -1,17 +1,21 @@
 """ONNX's conformance cases, in columns: evaluated (run-ref), passes (the graph after every pass of hone build, evaluated), exported
 (the same as ONNX files, for onnx's checker and ONNX Runtime), native (hone build, run-dev), strict (native with --no-fallback).
 
-conformance.py [-j N] [--sources wheel,debian,FOLDER] [--out FOLDER] [--fresh] [--list] [--against FILE.tsv] [--update FILE.tsv] [--twice] [NAME...]
+conformance.py [-j N] [--sources wheel,debian,FOLDER] [--out FOLDER] [--fresh] [--list] [--against FILE.tsv] [--update FILE.tsv] [--twice] [--draw N] [--seed N]
+    [--programs FOLDER] [NAME...]
 NAME: only cases with one of these in their names. --list: a line a case on standard output. What was done with the same programs
 is not done again, unless --fresh. In FOLDER (build/conformance): table.txt, reasons.tsv, conformance.tsv. --against: names the cases
 that do worse than in such a conformance.tsv (doc/conformance.tsv), and ends with 1 if there are any. --update: puts the cases that were
-run into such a file, and counts its heads again. --twice: each pass again on what it made must change nothing, too."""
+run into such a file, and counts its heads again. --twice: each pass again on what it made must change nothing, too. --draw:
+so many of the cases, drawn by --seed (1). --programs: the folder of hone's programs (bin);
+others than bin's find a compiler themselves."""
 
 import argparse
 import hashlib
 import json
 import multiprocessing
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -24,9 +28,9 @@ import report
 from cases import collect
 
 
-def digest_of_programs(top):
+def digest_of_programs(top, programs):
     h = hashlib.sha256()
-    for folder in ("bin", "build/libhone_eval.a", "tests/conformance"):
+    for folder in (programs, "build/libhone_eval.a", "tests/conformance"):
         path = os.path.join(top, folder)
         for f in sorted(os.listdir(path)) if os.path.isdir(path) else [""]:
             f = os.path.join(path, f) if f else path
@@ -72,17 +76,22 @@ def main():
     p.add_argument("--against")
     p.add_argument("--update")
     p.add_argument("--twice", action="store_true")
+    p.add_argument("--draw", type=int)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--programs")
     p.add_argument("names", nargs="*")
     a = p.parse_args()
 
+    programs = a.programs or os.path.join(top, "bin")
     os.makedirs(os.path.join(a.out, "objects"), exist_ok=True)
-    os.environ["PATH"] = os.path.join(top, "bin") + ":" + os.environ["PATH"]
+    os.environ["PATH"] = programs + ":" + os.environ["PATH"]
     os.environ["CACHED_CC"] = os.environ.get("CC", "gcc")
     os.environ["CACHED_OBJECTS"] = os.path.join(a.out, "objects")
-    os.environ["CC"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cc.sh")
+    if a.programs is None:
+        os.environ["CC"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cc.sh")
     os.environ["XDG_DATA_HOME"] = os.path.join(a.out, "data")
     os.environ["CONFORMANCE_TWICE"] = "1" if a.twice else ""
-    digest = digest_of_programs(top) + ("+twice" if a.twice else "")
+    digest = digest_of_programs(top, programs) + ("+twice" if a.twice else "")
     store = os.path.join(a.out, "results.jsonl")
     results = [] if a.fresh else earlier(store, digest)
     done = {(r["source"], r["name"]): r for r in results}
@@ -93,6 +102,8 @@ def main():
     os.replace(store + ".part", store)
 
     cases.extend(collect(a.sources.split(","), a.names))
+    if a.draw and a.draw < len(cases):
+        cases[:] = random.Random(a.seed).sample(cases, a.draw)
     operators = report.operators(cases)
     todo = [k for k, c in enumerate(cases) if (c.source, c.name) not in done]
     begin = time.time()

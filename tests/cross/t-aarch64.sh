@@ -1,24 +1,6 @@
 # AArch64 on a machine of another kind: libraries and tools that a cross compiler made, run by an emulator. make check-aarch64 builds them.
 . "$top/tests/lib.sh"
-export HONE_KB=$PWD/kb
-unset HONE_TARGET CC
-tree=$top/build/aarch64/tree
-[ -x "$tree/bin/run-cmp" ] || skip_all "hone on AArch64" "not built: make check-aarch64"
-command -v qemu-aarch64 >/dev/null || skip_all "hone on AArch64" "no qemu-aarch64"
-
-# emulated BYTES COMMAND...: a program of the tree on a CPU whose vectors of SVE have so many bytes.
-emulated() {
-	local bytes=$1 name=$2
-	shift 2
-	qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu "max,sve-default-vector-length=$bytes" "$tree/$name" "$@"
-}
-# right TARGET BYTES MODEL ARGUMENT...: its library of these sizes computes what the evaluator does, both emulated.
-right() {
-	local target=$1 bytes=$2 model=$3
-	shift 3
-	hone build "$model" --quiet --no-fallback --target "$target" "$@" -o lib/m 2>err &&
-		emulated "$bytes" bin/run-cmp lib/m.so "$model" "$@" >log 2>&1 && grep -q ' equal$' log
-}
+. "$top/tests/cross/cross.sh"
 digits=$top/examples/digits/digits.onnx
 
 right aarch64 16 "$digits" --set batch=1
@@ -60,18 +42,7 @@ ok $? "kernels are right, and have no times"
 
 # Passes write the same bytes on both kinds of CPU.
 for model in "$digits" ${HONE_MODELS:+"$HONE_MODELS"/squeezenet1_1_qdq.onnx "$HONE_MODELS"/lstm2_256.onnx}; do
-	[ -f "$model" ] || continue
-	ge-import "$model" >here.g 2>err && emulated 16 bin/ge-import "$model" >there.g 2>>err && same here.g there.g
-	ok $? "ge-import: the same bytes: $(basename "$model")"
-	differ=
-	for pass in $(hone passes --list | awk '$2 ~ /^ge-/ && $2 !~ /^ge-(import|gears|emit)$/ { print $2 }'); do
-		target=
-		! "$pass" --help | grep -q -e '--target=' || target="--target=cpu=x;arch=arm;features=dotprod,fp16;l1=64K;l2=1024K"
-		"$pass" $target <here.g >next.g 2>err && emulated 16 "bin/$pass" $target <here.g >there.g 2>>err && same next.g there.g ||
-			differ="$differ $pass"
-		mv next.g here.g
-	done
-	nothing "passes: the same bytes: $(basename "$model")" "$differ"
+	[ ! -f "$model" ] || same_passes "$model"
 done
 
 # Integers: the same bits, whatever instruction sums the products.

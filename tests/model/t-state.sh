@@ -462,7 +462,7 @@ sed -i 's/^const none.*/&\nconst one = i64[1] [1]/' branch.txt
 ge-load branch.txt -o branch.l.g && made branch branch.l.g && kept branch --alias c=cn --alias p=pn && grep -q 'state c = cn: 1600 bytes in place$' err && ./steps branch.so branchplain.so 2>steps.log
 ok $? "a state in branches" || cat err steps.log
 ge-emit -q --embed --no-compile branch.kept.g -o branchan && ${CC:-cc} -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-	$(sed -n 's/.*Compile with: //p' branchan.c | head -1) -O1 -w -fPIC -shared branchan.c -o branchan.so -lm -pthread &&
+	$(sed -n 's/.*Compile with: //p' branchan.c | head -1) -O0 -w -fPIC -shared branchan.c -o branchan.so -lm -pthread &&
 	cc -g -fsanitize=address -O1 -I"$top/lib" steps.c -o stepsan -ldl && ASAN_OPTIONS=detect_leaks=0 ./stepsan branchan.so branchplain.so 2>steps.log
 ok $? "branches under the address sanitizer" || head -30 steps.log
 sed 's/  output o = o/  output o = o\n  output again = c/; s/  d, y = If/  d, y, z = If/; s/^  output y = y/&\n  output z = z/' branch.txt | ge-load -o branch.l.g && made branch branch.l.g &&
@@ -519,8 +519,8 @@ if [ -n "${HONE_PYTHON-}" ]; then
 		ok $? "$n: the numbers of the model" || cat cmp
 	done
 	ge-emit -q --embed --no-compile keys.kept.g -o keysan && ${CC:-cc} -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-		$(sed -n 's/.*Compile with: //p' keysan.c | head -1) -O1 -w -fPIC -shared keysan.c -o keysan.so -lm -pthread &&
-		cc -g -fsanitize=address -O1 -I"$top/lib" "$top/tests/model/states/open.c" -o openasan -ldl && ASAN_OPTIONS=detect_leaks=1 ./openasan keysan.so keysan.so 0 2 2>steps.log
+		$(sed -n 's/.*Compile with: //p' keysan.c | head -1) -O0 -w -fPIC -shared keysan.c -o keysan.so -lm -pthread &&
+		cc -g -fsanitize=address -O1 -DSTEPS=450 -I"$top/lib" "$top/tests/model/states/open.c" -o openasan -ldl && ASAN_OPTIONS=detect_leaks=1 ./openasan keysan.so keysan.so 0 2 2>steps.log
 	ok $? "caches under the address sanitizer" || head -30 steps.log
 	ge-plan "$@" cache.f.g -o cache.row.g 2>err && grep -q '(0 grow in place)' err && ge-layout -q --row-major "$@" cache.f.g | ge-plan -q -o /dev/null
 	ok $? "row-major, they are made anew"

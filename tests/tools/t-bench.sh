@@ -93,7 +93,7 @@ has onnxruntime,skl2onnx && [ -z "${ASAN_OPTIONS-}" ] &&
 	pass_over pipelines.py 'no python with onnxruntime and skl2onnx (HONE_PYTHON)'
 has emx_onnx_cgen && try conformance_peer.py test_abs "$python" -B bench/conformance_peer.py -j 1 --sources wheel --out "$out/emx.tsv" test_abs ||
 	pass_over conformance_peer.py 'no python with emx-onnx-cgen (HONE_PYTHON)'
-has json && try gears.py 'of the largest alone' "$python" -B bench/gears.py build examples/digits/digits.onnx "$out/gears" batch=1 batch=2 ||
+has json && try gears.py 'of the largest alone' env SECONDS=0.02 "$python" -B bench/gears.py build examples/digits/digits.onnx "$out/gears" batch=1 batch=2 ||
 	pass_over gears.py 'no python'
 LLVM_MCA=no-such bench/mca.py >"$out/said" 2>&1
 [ $? = 1 ] && grep -q 'no-such' "$out/said"
@@ -114,8 +114,8 @@ if [ "$(id -u)" != 0 ] || [ ! -c /dev/net/tun ] || ! unshare -n true 2>/dev/null
 	pass_over grad.sh 'needs root, network namespaces and /dev/net/tun'
 	pass_over torch.sh 'needs root, network namespaces and /dev/net/tun'
 else
-	try grad.sh 'of predicted' env RATE=4000 bench/grad.sh -m mobilenet_v2 -d 1000 -r 1 -n 2 -i 1 -o "$out/grad.tsv"
-	[ -n "$torch" ] && try torch.sh 'weights equal to ddp: yes' env PYTHON="$torch" bench/torch.sh mlp 2 1 100 4000 1 ||
+	try grad.sh 'of predicted' env RATE=4000 MAX=1M SHRINK=200 bench/grad.sh -m mobilenet_v2 -d 1000 -r 1 -n 2 -i 1 -o "$out/grad.tsv"
+	[ -n "$torch" ] && try torch.sh 'weights equal to ddp: yes' env MAX=500000 PYTHON="$torch" bench/torch.sh mlp 2 1 100 4000 1 ||
 		pass_over torch.sh 'no python with torch and torchvision'
 fi
 
