@@ -32,8 +32,8 @@ static bool is_word(const char *s)
 		/* macros of headers for some CPUs only */
 		"FP_FAST_FMA", "FP_FAST_FMAF", "FP_FAST_FMAL",
 		/* of what kernels call: macros, types, and functions as the sources declare them */
-		"floordiv", "lmax", "lmin", "vf", "vi", "vm", "vgather", "vhmax", "vhmin", "vhprod", "vhsum", "vihsum", "vihmax", "vihmin", "vihprod", "AS_WRITTEN",
-		"EACH_ROUNDED", "IN_STEP", "LOADS_STAY", "STAYS", "SUMS_AS_WRITTEN", "SUMS_STAY", "VIOTA", "VL",
+		"first_bytes", "floordiv", "lmax", "lmin", "vf", "vi", "vm", "vgather", "vhmax", "vhmin", "vhprod", "vhsum", "vihsum", "vihmax",
+		"vihmin", "vihprod", "AS_WRITTEN", "EACH_ROUNDED", "IN_STEP", "LOADS_STAY", "STAYS", "SUMS_AS_WRITTEN", "SUMS_STAY", "VIOTA", "VL",
 #include "lib/source/called.inc"
 #include "lib/source/declared.inc"
 #include "lib/source/macros.inc"

@@ -4,6 +4,7 @@ export HONE_KB=$PWD/kb
 unset HONE_TARGET CC
 tree=$top/build/aarch64/tree
 [ -x "$tree/bin/run-cmp" ] || skip_all "hone on AArch64" "not built: make check-aarch64"
+[ "$tree/bin/run-cmp" -nt "$top/bin/run-cmp" ] || skip_all "hone on AArch64" "its tree is older than bin: make cross"
 command -v qemu-aarch64 >/dev/null || skip_all "hone on AArch64" "no qemu-aarch64"
 emulator="qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu max,sve-default-vector-length"
 
