@@ -13,10 +13,10 @@ int instr_find(const struct target *t, const char *name); /* of t's backend or t
  * their own of. 0: none. */
 int instr_dot(const struct target *t, enum dtype a, enum dtype b, bool each);
 
-/* The same of products of rows of a with columns of b, which each lie as in a dot product: 0 also where the rates of both are known and that of
- * the dot product is as high. */
+/* The first such row that multiplies several rows of a with several columns of b, which each lie as in a dot product. 0: none, or a dot product
+ * is as fast by the rates of both. */
 int instr_matrix(const struct target *t, enum dtype a, enum dtype b);
-/* Of sums of products: products that row n adds to a sum, sums that it adds to, and rows of a that these are of. */
+/* Row n, a row of sums of products: the products that it adds to a sum, the sums that it adds to, and the rows of a that these are of. */
 int64_t instr_group(int n);
 int64_t instr_sums(int n);
 int64_t instr_rows(int n);

@@ -267,7 +267,7 @@ static bool within(const struct sizes_fixed *some, const struct sizes_fixed *all
 	return true;
 }
 
-/* What runs in place of c where these are the sizes. */
+/* The version of c, or c itself, that runs where these are the sizes. */
 static const struct call *chosen(const struct call *c, const struct sizes_fixed *x)
 {
 	const struct call *v = c->version;
@@ -277,7 +277,7 @@ static const struct call *chosen(const struct call *c, const struct sizes_fixed 
 	return v ? v : c;
 }
 
-/* Those of more sizes come first: a run takes the first that fits. */
+/* Versions for more sizes come first: a run takes the first that fits. */
 static void insert(struct model *M, struct call *c, const struct call *version)
 {
 	struct call *new = arena_copy(&M->m->arena, version, sizeof *version), *at = c;

@@ -45,7 +45,7 @@ static val_id weighed(struct contrib *x, val_id y, val_id coefficients, val_id r
 	return bin(x, OP_Add, s, rho);
 }
 
-/* The same of products by the linear kernel: m sums of n vectors' coefficients are one row of weights each, which is made once, in double. */
+/* Weighed sums of products by the linear kernel. The n coefficients of each of m sums, and the vectors, make one row of weights, in double. */
 static val_id linear(struct contrib *x, int64_t m, int64_t n, const float *coefficients, val_id rho)
 {
 	int64_t c = ml_count(x, "support_vectors") / n;

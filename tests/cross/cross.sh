@@ -1,5 +1,5 @@
-# What the tests of AArch64 on a machine of another kind have in common: they read this after tests/lib.sh. Programs of a tree that a cross
-# compiler made (make check-aarch64) are run by an emulator.
+# Tests of AArch64 on a machine of another kind read this after tests/lib.sh: an emulator runs the programs of a tree that a cross compiler
+# made (make check-aarch64).
 export HONE_KB=$PWD/kb
 unset HONE_TARGET CC
 tree=$top/build/aarch64/tree

@@ -64,7 +64,7 @@ static val_id side_by_side(struct contrib *x, const struct weights *w, const str
 	return const_tensor(x->m, 0, to);
 }
 
-/* What the codes q of the input, which have one scale and zero point, give to the gates of all directions: [steps, sequences, directions * 4 *
+/* The products of the input's codes q, which have one scale and zero point, with W of all directions: [steps, sequences, directions * 4 *
  * hidden]. */
 static val_id input_gates(struct contrib *x, const struct weights *w, val_id q, val_id scale, val_id zero)
 {
@@ -119,7 +119,7 @@ static val_id constant_numbers(struct contrib *x, const struct weights *w)
 	return const_tensor(x->m, 0, to);
 }
 
-/* The same of weights that a run gives. */
+/* Weights of operand i that a run gives, as numbers in the same form. */
 static val_id numbers(struct contrib *x, uint32_t i, uint32_t scale)
 {
 	val_id s = operand(x, scale), z = operand(x, scale + 1), v = contrib_cast(x, operand(x, i), DT_F32);
