@@ -309,7 +309,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	stream_finish(w);
 	warn_of_layers(&p);
 	if (metric.interrupted && isnan(metric.after))
-		warn("stopped before the metric of the quantised model was known; all layers are quantised");
+		warn("stopped before the metric of the quantised model was known; no layer stays in floats because of it");
 	else if (!held || metric.interrupted)
 		warn("%s: the metric is %.6g, wanted %.6g; this is the best so far", metric.interrupted ? "stopped" : "all layers tried",
 		     metric.after, metric.before - metric.drop);
