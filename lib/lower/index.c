@@ -274,6 +274,26 @@ static struct tensor *with_data(struct lower *L, uint32_t i)
 	return t;
 }
 
+static int innermost(const struct layout *l, int rank) { return l->n ? l->part[l->n - 1].axis : rank - 1; }
+
+/* x, of this shape, before its last axis k grows. Where vectors of the result lie along another axis than those of x, and not along k, x
+ * is turned first: it has fewer elements. */
+static buf_id turned(struct lower *L, buf_id x, int rank, const int64_t *shape, int k, const struct resize_axis *a)
+{
+	static const struct layout none;
+	const struct layout *to = L->outs && lbuf(L->p, L->outs[0])->rank == rank ? &lbuf(L->p, L->outs[0])->layout : &none;
+	int in = innermost(&lbuf(L->p, x)->layout, rank), out = innermost(to, rank);
+	poly at[LOOP_RANK_MAX];
+
+	if (in == out || out == k || a->out <= a->in || (to->n && to->n != rank))
+		return x;
+	stage_id s = low_stage(L, "turned", lbuf(L->p, x)->dtype, rank, shape, low_axes(L, rank));
+	lbuf(L->p, lstage(L->p, s)->out)->layout = *to;
+	low_index(L, s, at);
+	stage_body(L->p, s, COMB_NONE, ex_read(L->p, x, rank, at));
+	return lstage(L->p, s)->out;
+}
+
 static const char *resize(struct lower *L)
 {
 	enum { TABLE_MAX = 1 << 22 };
@@ -309,6 +329,7 @@ static const char *resize(struct lower *L)
 	for (int i = 0; i < n; i++) {
 		const struct resize_axis *k = &a[axis[i]];
 		bool last = i == n - 1 && !outside, total = k->taps > 8;
+		x = i == n - 1 ? turned(L, x, rank, shape, axis[i], k) : x;
 		shape[axis[i]] = k->out;
 		stage_id s = last && !total ? low_result(L, 0, "resize")
 					    : low_stage(L, i == n - 1 ? "resize" : "between", low_wide_type(low_dtype(L, 0)), rank, shape,

@@ -191,6 +191,10 @@ static const struct text texts[] = {
 	{"Resize{mode=linear} f16 1x3x5x5 _ f32=1,1,2.1,2.1"},
 	{"Resize{mode=cubic} f64 1x3x5x5 _ f32=1,1,0.5,2.1"},
 	{"Resize f32 1x3x5x5 _ _ i64=1,3,10,5"},
+	/* between layouts: turned before the last axis grows */
+	{"Resize{mode=linear} f32 1x10x5x7@0,2,3,1 _ f32=1,1,3,2.1"},
+	{"Resize{mode=linear} f16 1x10x5x7 _ f32=1,1,2.1,3; Relu %0 -> %1@0,2,3,1"},
+	{"Resize{mode=cubic} f32 1x10x5x7@0,2,3,1 _ f32=1,1,0.6,2.1"},
 	/* constants beyond int */
 	{"Mul u32 40 =2654435761; Cast{to=7} %0", 0, 4294967295.0, WRAPS},
 	{"Add u32 40 =4294967295; Cast{to=7} %0", 0, 100, WRAPS},
