@@ -65,7 +65,7 @@ static void plan_section(struct memory_plan *p, struct model *M, struct section 
 	size_t first = p->blocks.n;
 
 	make_blocks(p, M, s);
-	struct block *b = p->blocks.a + first;
+	struct block *b = p->blocks.n ? p->blocks.a + first : NULL;
 	size_t n = p->blocks.n - first;
 	p->bytes = assign_offsets(b, n, &p->values);
 	p->bound = assign_bound(b, n);

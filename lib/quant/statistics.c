@@ -8,8 +8,9 @@
 
 /* ---- histograms ---- */
 
-/* v is finite. Exact: a float divided by a power of two is a double. */
-static int64_t bin_of(float v, int exponent) { return (int64_t)floor(ldexp((double)v, -exponent)); }
+/* Exact: a float divided by a power of two is a double. v is finite; where its bin is far beyond what a histogram has, as a damaged file
+ * may say, it is some bin that far away. */
+static int64_t bin_of(float v, int exponent) { return (int64_t)fmax(-0x1p61, fmin(0x1p61, floor(ldexp((double)v, -exponent)))); }
 
 static bool fits(float min, float max, int exponent)
 {
