@@ -34,12 +34,13 @@ static poly_var symbol_of(struct module *m, val_id v, int axis)
 	return d != POLY_UNKNOWN ? poly_is_var(m->dims, d) : 0;
 }
 
-static bool may_be_one(const struct polys *P, poly_var v)
+/* May a run have this size, and others? */
+static bool may_be(const struct polys *P, poly_var v, int64_t size)
 {
 	int64_t lo, hi;
 
 	poly_var_range(P, v, &lo, &hi);
-	return lo <= 1 && hi > 1 && poly_var_divisor(P, v) == 1;
+	return size > 0 && lo <= size && hi >= size && lo < hi && size % poly_var_divisor(P, v) == 0;
 }
 
 /* Is a parameter of the call this symbol? */
@@ -209,7 +210,7 @@ static int row_symbols(const struct model *M, const struct call *c, poly_var row
 		val_id v = k < n->nout ? n->out[k] : n->in[k - n->nout];
 		int axis = v ? first_axis(M->m, v) : -1, found = 0;
 		while (axis >= 0 && axis < val(M->m, v)->type.rank && found < 2 && (rows[found] = symbol_of(M->m, v, axis)) &&
-		       may_be_one(M->m->dims, rows[found]) && has_param(M, c, rows[found])) {
+		       may_be(M->m->dims, rows[found], 1) && has_param(M, c, rows[found])) {
 			axis++;
 			found++;
 		}
@@ -240,7 +241,7 @@ static bool gear_sizes(const struct model *M, const struct call *c, int k, struc
 		there = true;
 		for (int p = 0; p < c->nparam && x->n < FIXED_MAX; p++) {
 			poly_var v = poly_is_var(M->m->dims, c->param[p]);
-			if (v && !strcmp(sym_str(poly_var_name(M->m->dims, v)), key + strlen(GEARS_OPEN))) {
+			if (v && may_be(M->m->dims, v, size) && !strcmp(sym_str(poly_var_name(M->m->dims, v)), key + strlen(GEARS_OPEN))) {
 				x->var[x->n] = v;
 				x->size[x->n++] = size;
 			}

@@ -33,7 +33,7 @@ struct instr {
 	/* C text. %o %a %b %c: addresses of the first elements; %v: the accumulator; %s, %t: the step of out and of a that is STEP_ANY; %m %n:
 	 * extents of the first two loops; %f: steps of the last loop in which a is read, what follows is zero. */
 	const char *text;
-	/* The same for fewer steps than extent[], or where a fill is read; of what adds to an accumulator, for fewer of the outermost loop.
+	/* Text for fewer steps than extent[], or where a fill is read; in a row with an accumulator, for fewer of the outermost loop.
 	 * NULL: there is none. */
 	const char *part;
 	void (*helper)(FILE *f, const struct instr *row); /* what the text calls */

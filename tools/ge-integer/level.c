@@ -1,5 +1,6 @@
 /* Products whose rows may become bytes, as accuracy_level 4 of MatMulNBits says: those whose weights carry the word (DequantizeLinear's
- * accuracy_level), or all with --accuracy-level 4. With weights in blocks, rows times their codes is a sum of integers in each block. Each block of a row gets a scale, a 127th of its largest magnitude:
+ * accuracy_level), or all with --accuracy-level 4. With weights in blocks, rows times their codes is a sum of integers in each block. Each
+ * block of a row gets a scale, a 127th of its largest magnitude:
  *
  *   x -> DequantizeLinear(QuantizeLinear(x, s), s), s = max(|x|) / 127 of each block
  *

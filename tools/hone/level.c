@@ -1,4 +1,4 @@
-/* What rounding rows to bytes (ge-integer) costs: the outputs of the model with and without, on drawn inputs, by the evaluator. */
+/* The cost of rounding rows to bytes (ge-integer): outputs of the model with it and without, on drawn inputs, by the evaluator. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -168,7 +168,7 @@ static const struct tensor *as_written(const struct tensor *t, enum dtype file, 
 	return y;
 }
 
-/* Of n elements from i on, the first that none is larger than. */
+/* The first largest of the n elements from i on. */
 static int64_t largest(const struct tensor *t, int64_t i, int64_t n)
 {
 	int64_t at = 0;
