@@ -191,8 +191,15 @@ static bool time_pair(struct call *c, const struct order *o, struct rng *r, stru
 	return done;
 }
 
-/* The candidate comes last, after calls that it cannot tell from others: its results are checked. */
-static void time_block(struct call *c, const struct order *o, struct shared *out)
+/* The constants of the call are its own from now on, not those of a set that was made for the other kernel. */
+static void own_constants(const struct subject *s, struct call *c)
+{
+	if (c->sets && s->arguments[CANDIDATE]->sets->foreign)
+		c->sets = 0;
+}
+
+/* The candidate comes last, with its own constants: its results are checked. */
+static void time_block(const struct subject *s, struct call *c, const struct order *o, struct shared *out)
 {
 	struct rng r = {o->first};
 
@@ -204,15 +211,17 @@ static void time_block(struct call *c, const struct order *o, struct shared *out
 		for (int k = 0; k < 2; k++)
 			out->ns[i][k] = out->quiet[i] ? l[k].quiet : l[k].any;
 	}
+	own_constants(s, &c[CANDIDATE]);
 	sample(&c[CANDIDATE], &r, (uint32_t)(o->first >> 32), 0, 0, 1 + (uint32_t)(o->first >> 40) % LAST_CALLS);
 }
 
-/* One call a slot. */
+/* One call a slot. If the sets are not the candidate's, each kernel has its own constants, once: results count, and both read the same bytes. */
 static void prove(struct subject *s, struct call *c, const struct order *o)
 {
 	const struct runner_build *b = &s->artifact[o->which]->build;
 
 	guard_place(&s->rng, 0, 0);
+	own_constants(s, c);
 	for (uint32_t k = 0; k < o->times; k++) {
 		for (int i = 0; i < b->nin; i++)
 			c->in[i] = proof_buf(s->proof, k, i);
@@ -262,7 +271,7 @@ static bool obey(struct subject *s, struct call *c, const struct order *o)
 		set_arguments(s, &c[CANDIDATE], CANDIDATE, o->place, true);
 		set_arguments(s, &c[BASE], BASE, o->place, true);
 		take_written(s, o);
-		time_block(c, o, s->shared);
+		time_block(s, c, o, s->shared);
 		regions_from_timed(s->regions);
 		for (int which = 0; which < 2; which++)
 			s->shared->calls[which] = changing[which].calls;

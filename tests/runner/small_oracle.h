@@ -11,7 +11,7 @@
 #include "common/rng.h"
 #include "runner/service.h"
 
-enum { MARKS = 16, MARK = 12345 }; /* what layout "marked" has behind its elements */
+enum { MARKS = 16, MARK = 12345 }; /* what layout "marked" has behind its elements, which lie in it the other way round */
 
 struct small {
 	bool matmul, points;
@@ -101,12 +101,14 @@ static const char *small_buffer(const struct runner_buf *b, int64_t n)
 	return b->elems != n ? "not row-major" : NULL;
 }
 
-/* Row-major; "marked": with marks behind. */
+/* Row-major; "marked": from the last to the first, with marks behind. */
 static void copy(const struct runner_buf *b, const void *src, void *dst)
 {
 	int64_t n = b->elems - (*b->layout ? MARKS : 0);
 
 	memcpy(dst, src, (size_t)n * sizeof(float));
+	for (int64_t i = 0; i < n && *b->layout; i++)
+		((float *)dst)[i] = ((const float *)src)[n - 1 - i];
 	for (int64_t i = n; i < b->elems; i++)
 		((float *)dst)[i] = MARK;
 }
