@@ -5,6 +5,7 @@
 #include "model/control.h"
 #include "common/msg.h"
 #include "common/outfile.h"
+#include "graph/pass.h"
 
 /* The buffer of constant `number` of a kernel; 0: no stage reads it any more. */
 static buf_id const_buf(struct loop_prog *p, int number)
@@ -66,6 +67,24 @@ int64_t weights_alone(const struct weights *w, int i)
 		if (w->a.a[k].users >> i & 1)
 			bytes += room(&w->a.a[k]);
 	return bytes;
+}
+
+const char *weight_layer(const struct weight *w, struct arena *a)
+{
+	struct module *m = w->of->m;
+
+	if (w->data)
+		return "steps on the slow path";
+	return w->value ? sym_str(val(m, w->value)->name) : node_where(m, w->call->node, a);
+}
+
+const char *weight_order(const struct weight *w, struct arena *a)
+{
+	if (w->data || w->value)
+		return "row-major order";
+	struct loop_prog *p = w->of->kernels.a[w->call->kernel].prog;
+	const struct loop_buf *b = lbuf(p, const_buf(p, w->number));
+	return arena_printf(a, "order %s", layout_str(&b->layout, b->rank, a));
 }
 
 /* Offset of these bytes, with room made for them if they are new. */

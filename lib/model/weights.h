@@ -36,6 +36,9 @@ struct weights {
 void weights_lay_out(struct weights *w, struct model *M);
 /* Bytes of those that model i needs, as they were if there were no others. */
 int64_t weights_alone(const struct weights *w, int i);
+/* The layer whose weight it is, by the first node or constant that needs it, and the order in which its bytes lie; for messages, in a. */
+const char *weight_layer(const struct weight *w, struct arena *a);
+const char *weight_order(const struct weight *w, struct arena *a);
 /* Offset of constant v in row-major order. */
 int64_t weights_value(struct weights *w, struct model *M, val_id v);
 /* Does a native call in place of a kernel (call.otherwise) read constant v? Indices only: it runs where nothing is computed. */

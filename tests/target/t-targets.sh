@@ -28,6 +28,8 @@ size() { grep '^weights' report | grep -o " $1 [0-9]*" | tr -dc '0-9 ' | awk '{ 
 hone build "$model" --quiet --set batch=3 --threads 2 --target x86-64 -o one/digits 2>err
 [ "$(size x86-64)" = "$(wc -c <one/digits.weights)" ] && grep -q "^weights $(wc -c <all/digits.weights) bytes for all" report
 ok $? "the report says bytes of weights: of each, and of all"
+grep -q "Gemm (Fused): .*x86-64-v3 [0-9]* in order 1/16 0 1%16; .*x86-64 [0-9]* in order 1/12 0 1%12" report && ! grep '^  ' report | grep -vq ' in order '
+ok $? "and the layers whose weights lie otherwise"
 [ "$(grep -c '^#define k[0-9]* shared_3_k' all/digits.c)" -ge 2 ] && [ "$(nm all/digits.a | grep -c ' t shared_3_k')" -ge 1 ]
 ok $? "of two targets with the same features, equal kernels are there once"
 # The code of a target is that of a library for it alone.

@@ -251,25 +251,6 @@ static void put_tables(struct emission *e, const struct target_list *l)
 		put_report(e);
 }
 
-/* What targets share of the weights, for the report of hone. */
-static void tell_weights(const struct emission *e, int n)
-{
-	struct arena *a = &e->M->m->arena;
-	int64_t most = 0;
-	const char *each = "";
-
-	for (int i = 0; i < n; i++) {
-		int64_t alone = weights_alone(&e->weights, i);
-		most = alone > most ? alone : most;
-		each = arena_printf(a, "%s%s %s %" PRId64, each, i ? "," : "", e->of_several->a[i].name, alone);
-	}
-	each = arena_printf(a, "weights %" PRId64 " bytes for all targets, %.2f of the largest; alone:%s", e->weights.bytes,
-			    (double)e->weights.bytes / (double)most, each);
-	facts_text("weights", each);
-	if (report)
-		printf("%s\n", each);
-}
-
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct target_list ranked = {0};
@@ -303,7 +284,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	for (int i = 0; i < n; i++)
 		put_tables(&e[i], &ranked);
 	if (n > 1)
-		tell_weights(e, n);
+		tell_weights(e, n, report);
 	if (a->out)
 		write_model(e, n, a->out);
 	for (int i = 0; i < n; i++)

@@ -9,4 +9,8 @@
 void compile_model(struct emission *e, int n, const char *dir, const char *stem, int jobs);
 /* Holds back the signals that end a process, so that nothing is left behind in the middle; on release they act. */
 void signals_hold(bool hold);
+
+/* ---- shared.c ---- */
+/* Tells the report of hone which weights the n targets of a library share, and of which layers they do not. report: prints it, too. */
+void tell_weights(const struct emission *e, int n, bool report);
 #endif

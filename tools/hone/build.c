@@ -81,8 +81,9 @@ void build_emit(struct hone *h, const struct words *graphs)
 	struct facts f = child_must(h, &c);
 	child_tell(h, "ge-emit", &none);
 	chain_line(h, "emit", since, &none);
-	if (facts_get(&f, "weights"))
-		words_add(&h->remarks, facts_get(&f, "weights"));
+	for (size_t i = 0; i < f.n; i++)
+		if (f.a[i].text && !strcmp(f.a[i].name, "weights"))
+			words_add(&h->remarks, f.a[i].text);
 	if (facts_get(&f, "name"))
 		words_add(&h->remarks, facts_get(&f, "name"));
 }
