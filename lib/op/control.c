@@ -189,19 +189,19 @@ static void copy_fitted(const struct tensor *from, struct tensor *to, int axis)
 		memcpy(tensor_bytes(to) + i * b.n * bytes, (const char *)from->data + i * a.n * bytes, (size_t)(n * bytes));
 }
 
-/* Operand i as body g takes it. *rows: how many it has along its axis. NULL: it does not fit. */
+/* Operand i as body g takes it. *rows: how many it has along its axis. NULL: it does not fit. Strings are taken as they are. */
 static struct tensor *fit_operand(struct eval *e, uint32_t i, graph_id g, int64_t *rows)
 {
 	struct tensor *t = e->in[i];
 	int64_t axis = axis_of(e->n, "fit", i - 1), dims[RANK_MAX];
 	const struct type *takes = &val(e->m, graph(e->m, g)->in.a[i - 1])->type;
-	bool fits = t->kind == KIND_TENSOR && dtype_size(t->dtype) && t->rank == takes->rank && type_dims(e->m, takes, dims), same = true;
+	bool fits = t->kind == KIND_TENSOR && t->rank == takes->rank && type_dims(e->m, takes, dims), same = true;
 
 	for (int k = 0; fits && k < t->rank; k++) {
 		fits = t->dims[k] == dims[k] || (k == axis && t->dims[k] < dims[k]);
 		same &= t->dims[k] == dims[k];
 	}
-	if (!fits || (axis >= 0 && *rows >= 0 && *rows != t->dims[axis]))
+	if (!fits || (!same && !dtype_size(t->dtype)) || (axis >= 0 && *rows >= 0 && *rows != t->dims[axis]))
 		return NULL;
 	if (axis >= 0)
 		*rows = t->dims[axis];
@@ -231,10 +231,10 @@ static const char *eval_fitted(struct eval *e, graph_id g)
 		struct tensor *t = e->out[k] = out[k];
 		if (!t || axis < 0 || rows < 0)
 			continue;
+		if (t->kind == KIND_TENSOR && axis < t->rank && t->dims[axis] == rows)
+			continue;
 		if (t->kind != KIND_TENSOR || !dtype_size(t->dtype) || axis >= t->rank || t->dims[axis] < rows)
 			return eval_why(e, "result %u cannot be cut", k);
-		if (t->dims[axis] == rows)
-			continue;
 		memcpy(dims, t->dims, sizeof *dims * (size_t)t->rank);
 		dims[axis] = rows;
 		copy_fitted(t, eval_out(e, (int)k, t->dtype, t->rank, dims), (int)axis);
