@@ -18,7 +18,7 @@ while [ $k -lt "$kills" ]; do
 	before=$(records cut) random=$(od -An -N4 -tu4 /dev/urandom)
 	target=$((before + random % (2 * (whole - before) / (kills - k + 2) + 1)))
 	tune-op --quiet --runner fake --trials "$trials" --kb cut m.g -o cut.g 2>/dev/null &
-	while [ "$(records cut)" -le "$target" ] && grep -q '^State:.[^Z]' /proc/$!/status 2>/dev/null; do sleep 0.02; done
+	while [ "$(records cut)" -le "$target" ] && grep -q '^State:.[^Z]' /proc/$!/status 2>/dev/null; do sleep 0.1; done
 	sleep 0.0$((random % 10))
 	kill -KILL $! 2>/dev/null
 	wait $! 2>/dev/null

@@ -27,8 +27,10 @@ for target in "$top"/tests/fuzz/*.c; do
 	*) set -- "$seeds/$target"/* ;;
 	esac
 	case $target in
+	lines) mutants=$((mutants / 3)) ;;
 	schedule | gguf) mutants=$((mutants / 6)) ;;
-	alias | passes | model) mutants=$((mutants / 60)) ;;
+	alias) mutants=$((mutants / 60)) ;;
+	passes | model) mutants=$((mutants / 120)) ;;
 	esac
 	if "$top/build/fuzzed/$target" "$mutants" "$@" >out 2>err && [ -s out ]; then
 		ok 0 "$target: $(cat out)"
