@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """mca.py [--target NAME] [--cpu CPU]... [--min SHARE] [LIBRARY.so...]: how near the innermost loops of AArch64 libraries come to the rate of
 the CPU's units, as llvm-mca counts it, where there is no such machine to time them on. Without a library: those that hone builds of a matrix
-product, convolutions of 3x3 and 1x1, depthwise, and a product of bytes.
+product, convolutions of 3x3 and 1x1, depthwise ones (channels last, too: alone, and with a bias and ReLU), and products of bytes.
 
 A line a loop that multiplies and adds: library, kernel, CPU, multiply-adds of how many instructions, cycles a turn, share of the rate at which
-the CPU does such instructions alone. Loads are counted as found in the first-level cache. With --min, 1 is the exit status where the best
-loop of a library is below that share. Environment: LLVM_MCA names llvm-mca (default: the newest there is), HONE_CROSS the binutils."""
+the CPU does such instructions alone, and share of the cycles that its busiest unit works: a store, or what follows a sum, takes units that
+multiply, too. Loads are counted as found in the first-level cache. With --min, 1 is the exit status where the best loop of a library is below
+that share of the rate. Environment: LLVM_MCA names llvm-mca (default: the newest there is), HONE_CROSS the binutils."""
 import argparse
 import os
 import random
@@ -35,15 +36,22 @@ def layers():
     yield "gemm", "f32[128,256]", "const w = f32[256,256] [%s]" % numbers(256 * 256, -1.0, 1.0), "MatMul(x, @w)"
     yield "conv3x3", *conv((1, 32, 28, 28), (64, 32, 3, 3), " {pads=[1,1,1,1]}")
     yield "conv1x1", *conv((1, 64, 28, 28), (128, 64, 1, 1), "")
-    yield "depthwise", *conv((1, 64, 28, 28), (64, 1, 3, 3), " {pads=[1,1,1,1] group=64}")
+    _, weights, node = conv((1, 64, 28, 28), (64, 1, 3, 3), " {pads=[1,1,1,1] group=64}")
+    yield "depthwise", "f32[1,64,28,28]", weights, node
+    last = "Transpose(x) {perm=[0,3,1,2]}\n  c = %s\n  %s\n  y = Transpose(%s) {perm=[0,2,3,1]}"
+    conv_a, bias = node.replace("(x", "(a"), "const b = f32[64] [%s]" % numbers(64, -1.0, 1.0)
+    yield "dw-last", "f32[1,28,28,64]", weights, "  a = " + last % (conv_a, "", "c")
+    yield "dw-relu", "f32[1,28,28,64]", weights + "\n" + bias, "  a = " + last % (conv_a.replace("@w", "@w, @b"), "r = Relu(c)", "r")
     yield "int8", "u8[128,256]", "const w = i8[256,256] [%s]" % numbers(256 * 256, -127, 127), "MatMulInteger(x, @w)"
+    codes = "const w = i8[64,32,3,3] [%s]" % numbers(64 * 32 * 9, -127, 127)
+    yield "int8-3x3", "u8[1,32,28,28]", codes, "ConvInteger(x, @w) {pads=[1,1,1,1]}"
 
 
 def build(target, folder):
     tools = os.path.join(TOP, "bin")
     env = dict(os.environ, PATH=tools + ":" + os.environ["PATH"], HONE_BLOBS=os.path.join(folder, "blobs"), HONE_KB=os.path.join(folder, "kb"))
     for name, x, constant, node in layers():
-        text = "hone-text 1\nmodule ir=8 opset=17\n%s\ngraph main {\n  input x: %s\n  y = %s\n  output y = y\n}\n" % (constant, x, node)
+        text = "hone-text 1\nmodule ir=8 opset=17\n%s\ngraph main {\n  input x: %s\n  %s\n  output y = y\n}\n" % (constant, x, node if " y = " in node else "y = " + node)
         graph, stem = os.path.join(folder, name + ".g"), os.path.join(folder, name)
         subprocess.run(["ge-load", "-o", graph], input=text, text=True, check=True, env=env)
         subprocess.run(["hone", "build", "--quiet", graph, "--target", target, "-o", stem], check=True, env=env)
@@ -88,12 +96,14 @@ def innermost(path):
 
 
 def cycles(mca, cpu, lines):
+    """Cycles a turn, and those of them in which the busiest unit works."""
     said = subprocess.run([mca, "-mtriple=aarch64", "-mcpu=" + cpu, "-mattr=+dotprod,+fullfp16,+i8mm,+bf16,+sve", "-iterations=%d" % TURNS],
                           input="\n".join(lines) + "\n", capture_output=True, text=True)
     total = re.search(r"Total Cycles:\s+(\d+)", said.stdout)
     if not total:
         sys.exit("mca.py: %s -mcpu=%s: %s" % (mca, cpu, (said.stderr.strip() or "no answer").splitlines()[0]))
-    return int(total[1]) / TURNS
+    units = re.search(r"Resource pressure per iteration:\n.*\n(.*)\n", said.stdout)[1].split()
+    return int(total[1]) / TURNS, max([float(u) for u in units if u != "-"], default=0)
 
 
 def alone(mca, cpu, name, operands, known):
@@ -105,7 +115,7 @@ def alone(mca, cpu, name, operands, known):
     if key not in known:
         kind, sums, mask, a, b, element = parts.groups()
         lines = ["%s %s%d%s, %s%s30%s, %s31%s%s" % (name, kind, i, sums, mask or "", kind, a, kind, b, element or "") for i in range(SUMS)]
-        known[key] = cycles(mca, cpu, lines) / SUMS
+        known[key] = cycles(mca, cpu, lines)[0] / SUMS
     return known[key]
 
 
@@ -127,10 +137,10 @@ def main():
                     if len(rates) < LEAST or None in rates:
                         continue
                     body = ["%s %s" % c for c in code[:-1] if "<" not in c[1]] + ["subs x9, x9, #1"]  # branches cost what a count does
-                    took = cycles(mca, cpu, body)
+                    took, works = cycles(mca, cpu, body)
                     best = max(best, sum(rates) / took)
-                    print("%-12s %-8s %-12s %3d of %3d %8.2f cycles  %.3f of the units' rate" %
-                          (os.path.basename(path)[:-3], kernel, cpu, len(rates), len(code), took, sum(rates) / took))
+                    print("%-12s %-8s %-12s %3d of %3d %8.2f cycles  %.3f of the units' rate, busiest unit %.3f" %
+                          (os.path.basename(path)[:-3], kernel, cpu, len(rates), len(code), took, sum(rates) / took, works / took))
                 low |= best < a.min
     sys.exit(low)
 

@@ -50,14 +50,22 @@ struct run_load {
 	bool stale; /* b was written since */
 	int uses, name;
 };
+/* A statement that only stores a whole vector of floats. */
+struct run_store {
+	buf_id b; /* 0: none */
+	poly at;
+	const char *to, *value;
+};
 struct run_statement {
 	const char *text;
 	int depth;
 	bool guarded;
+	struct run_store store;
 };
 struct run {
 	VEC(struct run_load) load;
 	VEC(struct run_statement) statement;
+	struct run_store store; /* the statement that is being written */
 	struct arena arena;
 };
 
@@ -264,6 +272,8 @@ const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step
 /* The next statement; written: the buffer in memory that it changes, or 0. */
 void run_add(struct emit *e, const char *statement, bool guarded, buf_id written);
 void run_end(struct emit *e); /* writes what waits */
+/* Notes that the statement is vstore(to, value), of element `at` of b on: where the target does so at once, two such side by side are one. */
+void run_stores(struct emit *e, buf_id b, poly at, const char *to, const char *value);
 
 /* ---- instr.c ---- */
 void emit_call(struct emit *e, nest_id loop);

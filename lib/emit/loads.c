@@ -91,9 +91,9 @@ static void declare_loads(struct emit *e, const struct run_statement *t, bool st
 	}
 }
 
-static void put_statement(struct emit *e, const struct run_statement *t)
+static void put_text(struct emit *e, const char *s)
 {
-	const char *s = t->text, *at, *end;
+	const char *at, *end;
 
 	for (; (at = strchr(s, mark_begin)); s = end) {
 		const struct run_load *x = marked(&e->run, at, &end);
@@ -106,11 +106,49 @@ static void put_statement(struct emit *e, const struct run_statement *t)
 	fputs(s, e->f);
 }
 
-void run_add(struct emit *e, const char *statement, bool guarded, buf_id written)
+/* Does the next statement store the vector after that which t stores, and read nothing of what t changes? */
+static bool stores_on(struct emit *e, const struct run_statement *t)
+{
+	const struct run_store *a = &t->store, *b = &t[1].store;
+	int64_t apart;
+
+	if (!target_filled(e->p->target).stores_two || !a->b || a->b != b->b || t->depth != t[1].depth ||
+	    !poly_is_const(e->p->P, poly_sub(e->p->P, b->at, a->at), &apart) || apart != e->vl)
+		return false;
+	for (const char *s = b->value, *end; (s = strchr(s, mark_begin)); s = end)
+		if (marked(&e->run, s, &end)->b == a->b)
+			return false;
+	return true;
+}
+
+static void put_two(struct emit *e, const struct run_statement *t)
+{
+	put_tabs(e, t->depth);
+	fputs("vstore_two(", e->f);
+	put_text(e, t->store.to);
+	fputs(", ", e->f);
+	put_text(e, t->store.value);
+	fputs(", ", e->f);
+	put_text(e, t[1].store.value);
+	fputs(");\n", e->f);
+}
+
+void run_stores(struct emit *e, buf_id b, poly at, const char *to, const char *value)
 {
 	struct run *r = &e->run;
 
-	vec_push(&r->statement, (struct run_statement){arena_str(&r->arena, statement), e->depth, guarded});
+	if (!e->dry)
+		r->store = (struct run_store){b, at, arena_str(&r->arena, to), arena_str(&r->arena, value)};
+}
+
+void run_add(struct emit *e, const char *statement, bool guarded, buf_id written)
+{
+	struct run *r = &e->run;
+	bool whole = !guarded && strchr(statement, '\n') == statement + strlen(statement) - 1;
+
+	vec_push(&r->statement,
+		 (struct run_statement){arena_str(&r->arena, statement), e->depth, guarded, whole ? r->store : (struct run_store){0}});
+	r->store = (struct run_store){0};
 	for (size_t i = 0; i < r->load.n && written; i++)
 		r->load.a[i].stale |= r->load.a[i].b == written;
 }
@@ -124,8 +162,15 @@ void run_end(struct emit *e)
 	count_uses(r);
 	bool stay = is_two_rows(e);
 	for (size_t i = 0; i < r->statement.n; i++) {
-		declare_loads(e, &r->statement.a[i], stay);
-		put_statement(e, &r->statement.a[i]);
+		const struct run_statement *t = &r->statement.a[i];
+		bool two = i + 1 < r->statement.n && stores_on(e, t);
+		declare_loads(e, t, stay);
+		if (two)
+			declare_loads(e, &r->statement.a[++i], stay);
+		if (two)
+			put_two(e, t);
+		else
+			put_text(e, t->text);
 	}
 	r->statement.n = r->load.n = 0;
 	arena_release(&r->arena);

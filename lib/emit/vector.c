@@ -1,6 +1,7 @@
 /* Expressions for all lanes at once. Where that is not possible (indices that are data and cannot be gathered, for one), the result is
  * VX_FAIL, and the block is written lane after lane. */
 #include "emit/vector.h"
+#include "target/target.h"
 #include <math.h>
 #include <string.h>
 
@@ -58,9 +59,11 @@ static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
  * first. NULL: neither is. */
 static const char *with_number(struct emit *e, const struct ex *x, const struct vx *a)
 {
+	bool hands_on_nan = target_filled(e->p->target).hands_on_nan;
+
 	for (int i = 0; i < 2 && (x->fn == FN_MAX || x->fn == FN_MIN); i++)
 		if (lex(e->p, x->a[i])->kind == EX_CONST && !isnan(lex(e->p, x->a[i])->c))
-			return text(e, "%s(%s, %s)", x->fn == FN_MAX ? "vmax2" : "vmin2", a[i].s, a[1 - i].s);
+			return text(e, "v%s%s(%s, %s)", x->fn == FN_MAX ? "max" : "min", hands_on_nan ? "" : "2", a[i].s, a[1 - i].s);
 	return NULL;
 }
 

@@ -174,6 +174,8 @@ static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum 
 				: text(e, "vload%s_mask(q, %s)", suffix, m->s);
 	}
 	const char *v = bare(e, combined(e, c, t, old, x));
+	if (step == 1 && all && c == COMB_NONE && t == DT_F32)
+		run_stores(e, out, rest, to, v);
 	if (step != 1)
 		line(e, "vscatter%s(%s, %ld, %s, %s);", suffix, to, (long)step, v, m->s);
 	else if (all)

@@ -96,7 +96,7 @@ static double registers_wanted(const struct fit_tile *t)
 /* Two multiply-adds a cycle, 16 registers or loads apart. Nothing waits but for a function: the next tile's sums are others. */
 static double narrow_window(const struct target *m, const struct fit_tile *t)
 {
-	enum { room = 4 }; /* registers beside sums, taps of one vector for all rows, and numbers that stay: all vectors have the same */
+	enum { room = 6 }; /* registers beside sums, taps of one vector for all rows, and numbers that stay: all vectors have the same */
 	static const double loads_a_cycle = 1.8, once = 2;
 	double taps = t->still > 0 ? t->together + t->still + room : t->vectors * (t->together + 1) + 1;
 	bool held = m->loads_apart ? t->vectors * ceil(t->rows) + taps <= m->vector_regs
@@ -107,7 +107,8 @@ static double narrow_window(const struct target *m, const struct fit_tile *t)
 
 	if (call_spills(m, t))
 		return INFINITY;
-	return fmax(t->steps * t->rows * t->vectors / m->fma_ports, loads / loads_a_cycle) + (t->function ? m->call_cycles : once);
+	return fmax((t->steps * t->rows * t->vectors + t->stores) / m->fma_ports, loads / loads_a_cycle) +
+	       (t->function ? m->call_cycles : once);
 }
 
 /* Split vectors, any window but 3x3: the more registers are wanted, the more waits. */

@@ -93,6 +93,7 @@ struct fit_tile {
 	bool row_at_a_time;    /* a row of taps is unrolled, not the whole window */
 	double still;          /* where loads are apart: registers of numbers that all tiles share */
 	double held, reloaded; /* loads and stores of the tile: shared taps stay in registers; are loaded by each row */
+	double stores;         /* that take a unit that multiplies */
 };
 
 bool fit_splits_vectors(const struct target *m);

@@ -84,6 +84,7 @@ static double still_numbers(struct loop_prog *p, const struct tile *q)
 static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
 {
 	double tiles = q->row_axis < 0 ? 1 : ceil((double)q->row_steps / rows);
+	struct target m = sched_machine(p);
 	struct fit_tile t = {
 		.steps = reduce_steps(p, q),
 		.rows = q->row_axis < 0 ? 1 : (double)q->row_steps / tiles,
@@ -107,6 +108,7 @@ static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, str
 		t.row_at_a_time = w.row_at_a_time;
 		t.together = (double)w.stride * (ceil(t.rows) - 1) + (double)w.taps;
 		t.still = still_numbers(p, q);
+		t.stores = !m.begins_sums ? 0 : t.rows * (m.stores_two ? (vectors + 1) / 2 : vectors);
 		t.held = window_loads(p, q, &t, w.read, true);
 		t.reloaded = window_loads(p, q, &t, w.read, false);
 	}

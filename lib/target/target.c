@@ -75,7 +75,7 @@ static void set_features(struct target *t, const struct backend *of, unsigned fe
 	t->of = of;
 	t->features = features;
 	t->ports = of->ports ? t->ports : 0;
-	t->masks = t->by_element = t->loads_apart = t->begins_sums = false;
+	t->masks = t->by_element = t->loads_apart = t->begins_sums = t->stores_two = t->hands_on_nan = false;
 	t->lookup_operations = 0;
 	if (of->derive) {
 		of->derive(t);

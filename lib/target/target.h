@@ -26,6 +26,8 @@ struct target {
 	bool by_element;        /* it multiplies vectors by an element of a register: nothing spreads a number over a vector first */
 	bool begins_sums;       /* a sum is better begun by its first product than by a zero, which takes a unit that multiplies */
 	bool loads_apart;       /* what is multiplied comes from registers: each load is an instruction of its own */
+	bool stores_two;        /* one instruction stores two vectors side by side and takes such a unit once: any store takes one */
+	bool hands_on_nan;      /* its maximum and minimum of two are an instruction each, whose result is NaN where either operand is */
 	int lookup_operations;  /* of a vector of codes in a table of bytes; 0: one lane after the other */
 	double call_cycles;     /* of a function (exp, erf) once a tile of sums, beside which nothing else runs */
 };

@@ -33,8 +33,8 @@ static void derive(struct target *t)
 	t->fma_ports = PORTS;
 	t->fma_latency = LATENCY;
 	t->masks = t->features & ARM_SVE;
-	t->by_element = t->vector_bytes == NEON;
-	t->loads_apart = t->begins_sums = true;
+	t->by_element = t->stores_two = t->vector_bytes == NEON;
+	t->loads_apart = t->begins_sums = t->hands_on_nan = true;
 }
 
 /* The dot products are optional before 8.4, and halves everywhere: each is named. Instructions on vectors of SVE are those of the length

@@ -16,7 +16,15 @@ static const char operands_text[] =
 	"#else\n"
 	"#define OP1(name, x) ({ vf r_; __asm__(#name \" %0.4s, %1.4s\" : \"=w\"(r_) : \"w\"(x)); r_; })\n"
 	"#define OP2(name, a, b) ({ vf r_; __asm__(#name \" %0.4s, %1.4s, %2.4s\" : \"=w\"(r_) : \"w\"(a), \"w\"(b)); r_; })\n"
-	"#endif\n";
+	"#endif\n"
+	"static inline void vstore_two(float *p, vf a, vf b)\n"
+	"{\n"
+	"#if defined __clang__ || defined __ARM_FEATURE_SVE\n"
+	"\t*(vfu *)p = a, *(vfu *)(p + VL) = b;\n"
+	"#else\n"
+	"\t__asm__(\"stp %q2, %q3, %0\" : \"=Ump\"(*(vfu *)p), \"=m\"(*(vfu *)(p + VL)) : \"w\"(a), \"w\"(b));\n"
+	"#endif\n"
+	"}\n";
 
 static const char edges_text[] =
 	"#ifdef __ARM_FEATURE_SVE\n"
