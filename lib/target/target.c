@@ -169,16 +169,36 @@ const char *target_pass_for(const struct target *t)
 
 /* ---- by name ---- */
 
-static unsigned parse_features(const struct backend *of, const char *s, size_t n)
-{
-	unsigned have = 0;
+static const char *row_fault; /* why the row that was read last is none; NULL: it was one, or no row at all */
 
-	for (const char *end = s + n; s < end; s += strcspn(s, ",;"), s += *s == ',')
-		for (int i = 0; of->feature && of->feature[i].name; i++)
-			if (strcspn(s, ",;") == strlen(of->feature[i].name) &&
-			    !strncmp(s, of->feature[i].name, strlen(of->feature[i].name)))
-				have |= 1u << i;
-	return have;
+static bool is_faulty(const char *why)
+{
+	row_fault = why;
+	return false;
+}
+
+/* The bit of a feature by its name, which ends at a comma or with the field; 0: this kind of CPU has none of the name. */
+static unsigned feature_bit(const struct backend *of, const char *s)
+{
+	for (int i = 0; of->feature && of->feature[i].name; i++)
+		if (strcspn(s, ",;") == strlen(of->feature[i].name) && !strncmp(s, of->feature[i].name, strlen(of->feature[i].name)))
+			return 1u << i;
+	return 0;
+}
+
+/* A name that no kind of CPU has is skipped: newer programs may know it. */
+static bool parse_features(const struct backend *of, const char *s, size_t n, unsigned *have)
+{
+	*have = 0;
+	for (const char *end = s + n; s < end; s += strcspn(s, ",;"), s += *s == ',') {
+		unsigned bit = feature_bit(of, s);
+		*have |= bit;
+		for (const struct backend *const *b = backends; *b && !bit; b++)
+			if (feature_bit(*b, s))
+				return is_faulty(sym_str(intern_printf("the row has %.*s, which is %s's, not %s's", (int)strcspn(s, ",;"),
+								       s, (*b)->name, of->name)));
+	}
+	return true;
 }
 
 /* The backend that a row says; NULL: none that is here. */
@@ -220,63 +240,100 @@ static const char *contradiction(const struct backend *of, unsigned have)
 	return NULL;
 }
 
-static const char *row_contradiction; /* in the row that was read last */
+enum { ROW_CPU, ROW_FEATURES, ROW_L1, ROW_L2, ROW_NEEDED, ROW_L3 = ROW_NEEDED, ROW_ARCH, ROW_CORES, ROW_RATES, ROW_FIELDS };
+static const char *const row_field[ROW_FIELDS] = {"cpu", "features", "l1", "l2", "l3", "arch", "cores", "rates"};
 
-static bool parse_row(const char *row, struct target *t)
+/* The number of the field that begins at s and has `key` characters; ROW_FIELDS: it is another. */
+static int field_number(const char *s, size_t key)
 {
-	enum {
-		CPU = 1,
-		FEATURES = 2,
-		L1 = 4,
-		L2 = 8,
-		L3 = 16,
-		NEEDED = CPU | FEATURES | L1 | L2,
-		/* cores: older programs say that */ KILOBYTES_MAX = 1 << 30,
-		CORES_MAX = 1 << 20,
-		PORTS_USUAL = 2
-	};
-	const struct backend *of = parse_arch(row);
-	unsigned have = 0, features = 0;
-	const char *rates = "";
+	int i = 0;
+
+	while (i < ROW_FIELDS && (key != strlen(row_field[i]) || strncmp(s, row_field[i], key)))
+		i++;
+	return i;
+}
+
+/* Field i, whose value is v, to t or features. */
+static bool parse_field(const struct backend *of, int i, const char *v, struct target *t, unsigned *features)
+{
+	enum { KILOBYTES_MAX = 1 << 30, CORES_MAX = 1 << 20 };
+	int64_t n = 0;
+
+	switch (i) {
+	case ROW_CPU: snprintf(t->cpu, sizeof t->cpu, "%.*s", (int)strcspn(v, ";"), v); return true;
+	case ROW_FEATURES: return parse_features(of, v, strcspn(v, ";"), features);
+	case ROW_CORES: /* older programs say that */
+		if (!parse_count(v, "", 1, CORES_MAX, &n))
+			break;
+		t->cores = (int)n;
+		return true;
+	case ROW_L1:
+	case ROW_L2:
+	case ROW_L3:
+		if (!parse_count(v, "K", 1, KILOBYTES_MAX, &n))
+			break;
+		*(i == ROW_L1 ? &t->l1 : i == ROW_L2 ? &t->l2 : &t->l3) = n << 10;
+		return true;
+	default: return true;
+	}
+	return is_faulty(sym_str(intern_printf("the row has %s=%.*s, which is no %s", row_field[i], (int)strcspn(v, ";"), v,
+					       i == ROW_CORES ? "number of cores" : "size, as 32K is")));
+}
+
+/* The fields of a row; *have: bit i, field i is there. */
+static bool parse_fields(const struct backend *of, const char *row, struct target *t, unsigned *have, unsigned *features,
+			 const char **rates)
+{
+	enum { PORTS_USUAL = 2 };
 	int64_t n;
 
-	if (!of)
-		return false;
-	t->ports = 0;
 	for (const char *s = row; *s; s += strcspn(s, ";"), s += *s == ';') {
 		const char *v = s + strcspn(s, "=;");
 		size_t key = (size_t)(v - s);
-		if (*v != '=')
+		int i = field_number(s, key);
+		if (*v++ != '=')
 			continue;
-		v++;
-		if (key == 3 && !strncmp(s, "cpu", 3)) {
-			snprintf(t->cpu, sizeof t->cpu, "%.*s", (int)strcspn(v, ";"), v);
-			have |= CPU;
-		} else if (key == 8 && !strncmp(s, "features", 8)) {
-			features = parse_features(of, v, strcspn(v, ";"));
-			have |= FEATURES;
-		} else if (of->ports && key == strlen(of->ports) && !strncmp(s, of->ports, key)) {
-			if (!parse_count(v, "", 1, PORTS_USUAL, &n))
-				return false;
-			t->ports = n < PORTS_USUAL ? (int)n : 0;
-		} else if (key == 5 && !strncmp(s, "rates", 5)) {
-			rates = v;
-		} else if (key == 5 && !strncmp(s, "cores", 5) && parse_count(v, "", 1, CORES_MAX, &n)) {
-			t->cores = (int)n;
-		} else if (key == 2 && s[0] == 'l' && s[1] >= '1' && s[1] <= '3' && parse_count(v, "K", 1, KILOBYTES_MAX, &n)) {
-			*(s[1] == '1' ? &t->l1 : s[1] == '2' ? &t->l2 : &t->l3) = n << 10;
-			have |= (unsigned)L1 << (s[1] - '1');
-		}
+		if (i < ROW_FIELDS && *have >> i & 1)
+			return is_faulty(sym_str(intern_printf("the row has %s twice", row_field[i])));
+		*have |= i < ROW_FIELDS ? 1u << i : 0;
+		if (i == ROW_RATES)
+			*rates = v;
+		if (!parse_field(of, i, v, t, features))
+			return false;
+		if (!of->ports || key != strlen(of->ports) || strncmp(s, of->ports, key))
+			continue;
+		if (!parse_count(v, "", 1, PORTS_USUAL, &n))
+			return is_faulty(sym_str(intern_printf("the row has %s other than 1 or %d", of->ports, PORTS_USUAL)));
+		t->ports = n < PORTS_USUAL ? (int)n : 0;
 	}
-	if ((row_contradiction = contradiction(of, features)))
+	return true;
+}
+
+static bool parse_row(const char *row, struct target *t)
+{
+	const struct backend *of = parse_arch(row);
+	unsigned have = 0, features = 0;
+	const char *rates = NULL, *why;
+
+	if (!strchr(row, '='))
 		return false;
+	if (!of)
+		return is_faulty("there is no such kind of CPU (arch)");
+	t->ports = 0;
+	if (!parse_fields(of, row, t, &have, &features, &rates))
+		return false;
+	for (int i = 0; i < ROW_NEEDED; i++)
+		if (!(have >> i & 1))
+			return is_faulty(sym_str(intern_printf("the row lacks %s", row_field[i])));
+	if ((why = contradiction(of, features)))
+		return is_faulty(why);
 	set_features(t, of, features);
 	memset(t->rate, 0, sizeof t->rate);
-	if (!*rates)
+	if (!rates || !*rates)
 		rates_read(t);
-	if (!(have & L3)) /* not every machine has one */
+	if (!(have >> ROW_L3 & 1)) /* not every machine has one */
 		t->l3 = t->l2;
-	return (have & NEEDED) == NEEDED && (!*rates || rates_parse(t, rates, strcspn(rates, ";")));
+	return !rates || !*rates || rates_parse(t, rates, strcspn(rates, ";")) || is_faulty("the row has rates that are none");
 }
 
 /* A machine of another kind than this one: nothing of it is known but its name. */
@@ -294,7 +351,7 @@ static void set_foreign(struct target *t, const char *name)
 
 static bool find_named(const char *name, struct target *out)
 {
-	row_contradiction = NULL;
+	row_fault = NULL;
 	*out = *target_host();
 	if (!strcmp(name, "native"))
 		return true;
@@ -322,7 +379,7 @@ const char *target_why_not(const char *name)
 {
 	struct target t;
 
-	return !target_find(name, &t) && row_contradiction ? row_contradiction : sym_str(intern_printf("there are %s", target_names()));
+	return !target_find(name, &t) && row_fault ? row_fault : sym_str(intern_printf("there are %s", target_names()));
 }
 
 const char *target_names(void)

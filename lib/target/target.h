@@ -39,7 +39,7 @@ const struct target *target_host(void);
  * level, no more and no fewer; or a row as target_row makes them, on another machine too: what it says is taken, fields
  * that are not known are skipped; rates that it does not say are those measured on such a CPU here. false: none of these. */
 bool target_find(const char *name, struct target *out);
-/* Why not, where target_find finds none: a row that contradicts itself, else "there are" and the names. */
+/* Why not, where target_find finds none: what is wrong with a row, else "there are" and the names. */
 const char *target_why_not(const char *name);
 const char *target_names(void); /* "native, .., or a row as kb prints them", for messages */
 /* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks, or the kind of CPU. */
@@ -51,14 +51,16 @@ const char *target_row(const struct target *t);
 const char *target_cpu(const struct target *t);
 /* Flags for the C compiler ("-march=native ..." spelled out), valid for the life of the process. */
 const char *target_cflags(const struct target *t);
-/* The programs that make code for t (NULL: this machine). For this kind of CPU: $CC, else gcc, and the programs by their names. For another
- * kind: those that $HONE_CROSS begins the names of, as in HONE_CROSS=aarch64-linux-gnu-; without it, $CC --target=.. where CC is a clang, and
- * what begins with the usual name of that kind. An emulated process, too, takes those without $CC: the machine's own make code for the
- * machine. Valid for the life of the process. */
+/* The programs that make code for t (NULL: this machine). For this kind of CPU: $CC, which is asked for the others, else gcc and the others
+ * by their names. For another kind: those that $HONE_CROSS begins the names of, as in HONE_CROSS=aarch64-linux-gnu-; without it, $CC
+ * --target=.. where CC is a clang, and what begins with the usual name of that kind. An emulated process, too, takes those without $CC: the
+ * machine's own make code for the machine. Valid for the life of the process. */
 const char *target_compiler(const struct target *t);             /* a command: words with blanks between */
 const char *target_compiler_version(const struct target *t);     /* as it says itself; "unknown" where it does not run */
 bool target_compiles(const struct target *t);                    /* is the compiler there? */
 const char *target_tool(const struct target *t, const char *of); /* "ar", "objcopy" */
+/* NULL, or why the compiler's code is not for t: it makes code for another kind of CPU. For messages. */
+const char *target_why_no_code(const struct target *t);
 /* Is t of another kind of CPU than this machine: made here, run elsewhere? */
 bool target_is_foreign(const struct target *t);
 /* Does an emulator of another kind of CPU run this process? Then what it computes is right, and what it takes says nothing. */

@@ -1,10 +1,12 @@
 /* The programs that make a target's code, and the flags that they take. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/arena.h"
 #include "common/intern.h"
+#include "common/shown.h"
 #include "target/backend.h"
 
 static const char *variable(const char *name)
@@ -45,9 +47,40 @@ const char *target_compiler(const struct target *t)
 	return sym_str(intern_printf("%sgcc", prefix(t)));
 }
 
+/* The first line that the compiler prints for an option; NULL: none. */
+static const char *said(const struct target *t, const char *option)
+{
+	char line[PATH_MAX] = "", *command = xprintf("%s %s 2>/dev/null", target_compiler(t), option);
+	FILE *f = popen(command, "re");
+	bool any = f && fgets(line, sizeof line, f);
+
+	if (f)
+		pclose(f);
+	free(command);
+	line[strcspn(line, "\n")] = 0;
+	return any && *line ? sym_str(intern(line)) : NULL;
+}
+
+/* A compiler that $CC names may make code for another kind of CPU than this machine's: it knows the programs that go with it. */
 const char *target_tool(const struct target *t, const char *of)
 {
-	return is_crossed(t) ? sym_str(intern_printf("%s%s", prefix(t), of)) : of;
+	const char *own;
+
+	if (is_crossed(t))
+		return sym_str(intern_printf("%s%s", prefix(t), of));
+	own = variable("CC") ? said(t, sym_str(intern_printf("-print-prog-name=%s", of))) : NULL;
+	return own ? own : of;
+}
+
+const char *target_why_no_code(const struct target *t)
+{
+	const char *wanted = backend_of(t)->triplet, *makes = wanted ? said(t, "-dumpmachine") : NULL;
+	size_t n = wanted ? strcspn(wanted, "-") : 0;
+
+	if (!makes || (!strncmp(makes, wanted, n) && makes[n] == '-'))
+		return NULL;
+	return sym_str(intern_printf("%s makes code for %s, not for %.*s; %s names another", target_compiler(t), shown(makes), (int)n,
+				     wanted, target_compiler_variable(t)));
 }
 
 /* The compiler is started once for each command. */

@@ -25,6 +25,44 @@ ok $? "what is no graph is no graph, whatever the target"
 HONE_CROSS=no-such- hone build "$digits" --quiet --set batch=1 --target aarch64 -o none/m >out 2>err
 [ $? = 69 ] && grep -q 'no-such-gcc' err && [ ! -e none/m.so ]
 ok $? "no such compiler: 69, by name"
+HONE_CROSS=$(gcc -dumpmachine)- hone build "$digits" --quiet --set batch=1 --target aarch64 -o none/m >out 2>err
+[ $? = 69 ] && [ "$(wc -l <err)" = 1 ] && grep -q -e 'makes code for .*, not for aarch64' -e 'cannot run' err && [ ! -e none/m.so ]
+ok $? "a compiler for another kind of CPU: 69, a line"
+CC=aarch64-linux-gnu-gcc hone build "$digits" --quiet --set batch=1 --target generic -o any/m 2>err && emulated 16 bin/run-cmp any/m.so "$digits" --set batch=1 >log 2>&1
+ok $? "a compiler that CC names knows the programs that go with it"
+
+# One library for CPUs of several kinds: each takes the first that it has, which computes the same.
+cat >which.c <<'END'
+#include <stdio.h>
+#include "several/m.h"
+int main(void)
+{
+	m *x = m_open("several/m.weights", NULL);
+	puts(x ? m_target(x) : m_error());
+	return !x;
+}
+END
+hone build "$digits" --quiet --set batch=1 --target aarch64,armv8.2-a,armv8.6-a,armv8.6-a+sve256 -o several/m 2>err &&
+	"${HONE_CROSS-aarch64-linux-gnu-}gcc" -o which which.c several/m.a -lm -pthread 2>>err
+prepared $? "a library for four targets"
+while read -r cpu wanted; do
+	qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu "$cpu" ./which >said 2>err
+	is "$(cat said)" "$wanted" "$cpu takes $wanted"
+done <<'END'
+cortex-a53 aarch64
+cortex-a76 armv8.2-a
+max,sve=off armv8.6-a
+max,sve-default-vector-length=16 armv8.6-a
+max,sve-default-vector-length=32 armv8.6-a+sve256
+max,sve-default-vector-length=64 armv8.6-a
+END
+for target in aarch64 armv8.2-a armv8.6-a armv8.6-a+sve256; do
+	HONE_TARGET=$target emulated 32 bin/run-cmp several/m.so "$digits" --set batch=1 >log 2>&1 && grep -q ' equal$' log
+	ok $? "of several, $target is right"
+done
+HONE_TARGET=armv8.6-a+sve256 emulated 16 bin/run-dev several/m.so -o none.npz 2>err
+[ $? = 69 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'it lacks SVE256' err
+ok $? "one that this CPU lacks: 69"
 
 # An emulated device checks and never times.
 emulated 16 bin/run-dev --bench neon/m.so >out 2>err

@@ -38,7 +38,7 @@ static void rows_of_others(void)
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2;%s", caches);
 	ok(target_find(row, &t) && t.of == backend_find("x86", 3) && t.vector_bytes == 32, "a row of before there were kinds");
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2;%s;arch=generic", caches);
-	ok(target_find(row, &t) && t.of == &backend_generic && !t.features && t.vector_bytes == 16, "features of another kind are none");
+	ok(!target_find(row, &t) && strstr(target_why_not(row), "x86's, not generic's"), "features of another kind: why");
 	snprintf(row, sizeof row, "cpu=x;arch=pdp11;features=;%s", caches);
 	ok(!target_find(row, &t), "a kind that is not here is no target");
 	snprintf(row, sizeof row, "cpu=x;arch=arm;features=dotprod;l1=32K;l2=512K");
@@ -49,6 +49,17 @@ static void rows_of_others(void)
 	ok(!target_find(row, &t) && !strcmp(target_why_not(row), "the row has avx512 without avx2"), "a row that contradicts itself: why");
 	snprintf(row, sizeof row, "cpu=x;arch=arm;features=sve256,sve512;%s", caches);
 	ok(!target_find(row, &t) && !strcmp(target_why_not(row), "the row has sve256 and sve512"), "vectors of two lengths: why");
+	static const char *const faulty[][2] = {
+		{"cpu=x;arch=vax;features=;l1=32K;l2=512K", "no such kind of CPU"},
+		{"cpu=x;features=fma;l1=32K;l1=64K;l2=512K", "l1 twice"},
+		{"cpu=x;arch=arm;arch=x86;features=;l1=32K;l2=512K", "arch twice"},
+		{"cpu=x;features=fma;l1=-4K;l2=512K", "l1=-4K, which is no size"},
+		{"cpu=x;features=fma;l1=32K", "lacks l2"},
+		{"cpu=x;features=fma;l1=32K;l2=512K;rates=fma256:-5", "rates that are none"},
+	};
+	for (size_t i = 0; i < sizeof faulty / sizeof *faulty; i++)
+		ok(!target_find(faulty[i][0], &t) && strstr(target_why_not(faulty[i][0]), faulty[i][1]), "a row with %s: why",
+		   faulty[i][1]);
 	ok(!strncmp(target_why_not("vax"), "there are native, ", 18), "else the names that there are");
 }
 

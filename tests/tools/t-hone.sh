@@ -79,6 +79,7 @@ done
 fails 74 "build, a directory that cannot be made" hone build "$tiny" --set batch=1 -o /proc/none/m
 fails 74 "simplify, no such directory" hone simplify "$model" none/m.onnx
 fails 69 "no compiler" env CC=no-such-compiler hone build "$tiny" --set batch=1 -o m
+fails 69 "a program that is no compiler" env CC=false hone build "$tiny" --set batch=1 -o m
 fails 64 "-o of a directory" hone build "$model" -o made/
 fails 64 "simplify, no output" hone simplify "$model"
 fails 64 "simplify, an output of another kind" hone simplify "$model" smaller.model

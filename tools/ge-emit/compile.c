@@ -22,6 +22,7 @@ extern char **environ;
 /* What the compilers say, kept until it is known whether it matters. */
 static int said = -1;
 static const char *place; /* where they write */
+static const struct target *made_for;
 
 struct argv {
 	VEC(char *) a;
@@ -111,7 +112,8 @@ static char *starved(char *said)
 	return NULL;
 }
 
-/* A full disk is not the compiler's fault, nor are limits that it is under. Some say so, ar does not. */
+/* A full disk is not the compiler's fault, nor are limits that it is under, nor the choice of a compiler for another machine. Some say so, ar
+ * does not. */
 static noreturn void failed(const char *what)
 {
 	enum { LITTLE = 1 << 20 };
@@ -126,6 +128,11 @@ static noreturn void failed(const char *what)
 	const char *line = starved(text);
 	if (line)
 		die(EX_SYSTEM, "%s had not enough memory, stack or files, or was killed: %s", what, line);
+	if (!target_compiles(made_for))
+		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler(made_for), target_compiler_variable(made_for));
+	const char *why = target_why_no_code(made_for);
+	if (why)
+		die(EX_NOTAVAIL, "%s", why);
 	put_shown_lines(stderr, text);
 	die(EX_BUG, "%s failed; its messages are above", what);
 }
@@ -315,6 +322,7 @@ void compile_model(struct emission *e, int n, const char *dir, const char *stem,
 	struct argv v = {0}, objects = {0};
 
 	place = dir;
+	made_for = e->target;
 	setenv("TMPDIR", dir, 1); /* a compiler that is killed leaves its files here, where the next build removes them */
 	if (n > 1)
 		compile_several(e, n, dir, stem, jobs, &objects);

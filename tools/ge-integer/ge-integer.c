@@ -107,7 +107,7 @@ static error_t option(int key, char *arg)
 		return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &target))
-			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
+			die(EX_BADUSE, "--target=%s: %s", arg, target_why_not(arg));
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
