@@ -406,7 +406,10 @@ static void test_many(void)
 	task_list_make(&l, m, &a);
 	double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
 	ok(l.n == 1 && l.a[0].count == NODES && !l.without.n, "one task, %d times", NODES);
-	ok(seconds < LIMIT, "listed in %.2f s", seconds);
+	if (target_is_emulated())
+		skip("the time of the list", "an emulator is slow");
+	else
+		ok(seconds < LIMIT, "listed in %.2f s", seconds);
 	printf("# %s: %s\n", l.a[0].title, l.a[0].text);
 	task_list_free(&l);
 	module_free(m);
