@@ -616,6 +616,7 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	name_sizes(&c);
 	symbols_sum(c.m);
 	convert_finish(&c);
+	import_put_off_end(&c);
 	import_refer(&c);
 	arena_release(&arena);
 	vec_free(&c.external);

@@ -36,6 +36,12 @@ struct reference {
 	uint64_t offset;
 };
 
+/* A tensor whose bytes are made when they are asked for. */
+struct put_off {
+	struct tensor *t;
+	const struct made *made;
+};
+
 struct importer {
 	struct module *m;
 	const char *path;
@@ -44,6 +50,7 @@ struct importer {
 	const Onnx__ModelProto *model;
 	const struct made *made; /* of a GGUF file: constants that are not in it as such */
 	size_t nmade;
+	VEC(struct put_off) put_off; /* those whose bytes nobody has asked for yet (tensors.c) */
 	int64_t opset;               /* of ai.onnx, for the nodes at hand: the model's or a function's */
 	const char *at_graph;        /* for messages, NULL: none */
 	const Onnx__NodeProto *at;   /* node at hand, or NULL */
@@ -73,6 +80,11 @@ struct tensor *import_sparse(struct importer *c, const Onnx__SparseTensorProto *
 void import_keep(struct importer *c, struct tensor *t);
 /* Bytes that fill(of, out) writes for t. store: if they are many, they go to the store and leave memory (t->data is NULL). */
 void import_fill(struct importer *c, struct tensor *t, bool store, void (*fill)(const void *of, void *out), const void *of);
+/* Bytes of t while one node is converted: import_return frees them if they can be made again. */
+const void *import_bytes(struct importer *c, struct tensor *t);
+void import_return(struct importer *c, struct tensor *t);
+/* At the end: of tensors that were put off, those that the graph reads are stored. */
+void import_put_off_end(struct importer *c);
 /* n elements of a type of fewer than 8 bits, a byte each, from raw_data or from int32_data, which has packed_numbers of them. */
 uint8_t *unpack_bytes(enum dtype t, const unsigned char *from, size_t n, struct arena *a);
 uint8_t *unpack_numbers(enum dtype t, const int32_t *from, size_t n, struct arena *a);

@@ -66,6 +66,67 @@ void import_fill(struct importer *c, struct tensor *t, bool store, void (*fill)(
 	free(p);
 }
 
+/* ---- made when they are asked for ---- */
+
+static void make_bytes(struct importer *c, struct tensor *t, const struct made *made)
+{
+	import_fill(c, t, true, made_fill, made);
+	mapping_forget(made->t ? made->t->data : NULL, made->t ? made->t->nbytes : 0);
+}
+
+/* Parts of blocks are read by the node that they are of, which makes others of them; the rest stays as it is. */
+static void put_off(struct importer *c, struct tensor *t, const struct made *made)
+{
+	if (made_of_blocks(made) && t->nbytes > STREAM_INLINE)
+		vec_push(&c->put_off, ((struct put_off){t, made}));
+	else
+		make_bytes(c, t, made);
+}
+
+/* NULL: t was not put off. */
+static const struct made *made_later(const struct importer *c, const struct tensor *t)
+{
+	for (size_t i = 0; i < c->put_off.n; i++)
+		if (c->put_off.a[i].t == t)
+			return c->put_off.a[i].made;
+	return NULL;
+}
+
+const void *import_bytes(struct importer *c, struct tensor *t)
+{
+	const struct made *made = t->data || t->has_digest ? NULL : made_later(c, t);
+
+	if (!made)
+		return tensor_data(c->m, t);
+	void *p = xcalloc(t->nbytes, 1);
+	made_fill(made, p);
+	mapping_forget(made->t->data, made->t->nbytes);
+	return t->data = p;
+}
+
+void import_return(struct importer *c, struct tensor *t)
+{
+	if (!t || !t->data || t->has_digest || !made_later(c, t))
+		return;
+	free((void *)t->data);
+	t->data = NULL;
+}
+
+void import_put_off_end(struct importer *c)
+{
+	if (!c->put_off.n)
+		return;
+	struct uses u = uses_new(c->m);
+	for (val_id v = 1; v < c->m->values.n; v++) {
+		struct tensor *t = val(c->m, v)->kind == VAL_CONST ? val(c->m, v)->tensor : NULL;
+		const struct made *made = t && !t->data && !t->has_digest && uses_count(&u, v) ? made_later(c, t) : NULL;
+		if (made)
+			make_bytes(c, t, made);
+	}
+	uses_free(&u);
+	vec_free(&c->put_off);
+}
+
 /* Bytes at p within the file of that path (NULL: standard input). Many of them stay there. */
 static void keep_in_file(struct importer *c, struct tensor *t, const unsigned char *p, const char *path, uint64_t offset)
 {
@@ -372,9 +433,7 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
 	} else if (p->data_location == 1) {
 		external_data(c, t, p);
 	} else if (p->data_location == DATA_MADE && p->raw_offset < c->nmade) {
-		const struct made *made = &c->made[p->raw_offset];
-		import_fill(c, t, c->opts.keep_foreign, made_fill, made);
-		mapping_forget(made->t ? made->t->data : NULL, made->t ? made->t->nbytes : 0);
+		put_off(c, t, &c->made[p->raw_offset]);
 	} else if (t->dtype == DT_STR) {
 		string_data(c, t, p, n);
 		import_keep(c, t);

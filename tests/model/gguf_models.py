@@ -1,6 +1,6 @@
 """GGUF files with random weights, and what they compute in numpy, from the format's description alone.
 
-gguf_models.py FAMILY OUT.gguf [TYPE...]: tensors take the types in turn. Blocks are random bytes, with scales that keep numbers about 1; Gguf
+gguf_models.py FAMILY OUT.gguf [TYPE...] [SIZE=N...]: tensors take the types in turn; sizes are those of SIZES. Blocks are random bytes, with scales that keep numbers about 1; Gguf
 writes, decode() reads blocks, Reference computes as llama.cpp does, in float64: rotary pairs side by side for llama."""
 import struct
 import sys
@@ -250,4 +250,6 @@ class Reference:
 
 
 if __name__ == "__main__":
-    open(sys.argv[2], "wb").write(model(sys.argv[1], sys.argv[3:] or ("Q4_0",)).bytes())
+    sizes = {k: int(v) for k, v in (a.split("=") for a in sys.argv[3:] if "=" in a)}
+    kinds = [a for a in sys.argv[3:] if "=" not in a]
+    open(sys.argv[2], "wb").write(model(sys.argv[1], kinds or ("Q4_0",), **sizes).bytes())

@@ -43,6 +43,15 @@ ge-import weights.onnx -o weights.g
 most "packed" ge-pack weights.g -o packed.g
 unset HONE_MEMORY
 
+# Weights in blocks become codes and scales of ONNX one tensor at a time.
+python=${HONE_PYTHON:-python3}
+if "$python" -c 'import numpy' 2>/dev/null; then
+	"$python" -B "$top/tests/model/gguf_models.py" llama blocks.gguf Q4_K layers=5 width=1024 inner=2816 heads=16 groups=4
+	for how in --quiet --keep-foreign; do largest "a GGUF file, $how: the bytes that it has" "$(wc -c <blocks.gguf)" ge-import -q $how blocks.gguf -o blocks.g; done
+else
+	skip "a GGUF file" "no python with numpy (HONE_PYTHON)"
+fi
+
 # What a plan keeps of a kernel is little: here of 1,000.
 {
 	printf 'hone-text 1\nmodule ir=10 opset=28\n'

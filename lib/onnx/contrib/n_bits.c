@@ -45,7 +45,7 @@ static struct tensor *constant(struct contrib *x, uint32_t i, enum dtype t, int6
 	if (tensor_count(c) != n)
 		import_die(x->c, "operand %u has %lld elements; K, N, bits and block_size make %lld", i, (long long)tensor_count(c),
 			   (long long)n);
-	tensor_data(x->m, c);
+	import_bytes(x->c, c);
 	return c;
 }
 
@@ -130,67 +130,102 @@ static bool zeros_are_codes(const struct blocks *b)
 	return true;
 }
 
-struct codes {
+/* What fills a constant of the result, two axes. less: what is taken from codes or zero points. */
+struct filling {
 	const struct blocks *b;
 	int less;
+	struct tensor *to; /* without its bytes */
 };
 
-static void fill_codes(const void *of, void *out)
-{
-	const struct codes *c = of;
-	const struct blocks *b = c->b;
-
-	for (int64_t n = 0; n < b->N; n++)
-		for (int64_t k = 0; k < b->K; k++)
-			((uint8_t *)out)[n * b->K + k] = (uint8_t)(code_at(b, b->w, row_bytes(b), n, b->order ? b->order[k] : k) - c->less);
-}
-
-/* Codes [N, K], less a zero point that all have. They are most of a model: none stays in memory. */
-static val_id codes(struct contrib *x, const struct blocks *b, int less)
+/* They are most of a model: none stays in memory. */
+static val_id filled(struct contrib *x, const struct blocks *b, int less, enum dtype t, int64_t rows, int64_t columns,
+		     void (*fill)(const void *of, void *out))
 {
 	struct tensor *to = ARENA_NEW(&x->m->arena, struct tensor);
 
-	to->dtype = b->bits <= 4 ? (less ? DT_I4 : DT_U4) : less ? DT_I8 : DT_U8;
+	to->dtype = t;
 	to->rank = 2;
-	to->dims = arena_copy(&x->m->arena, (int64_t[]){b->N, b->K}, 2 * sizeof *to->dims);
-	to->nbytes = (size_t)b->N * (size_t)b->K;
-	import_fill(x->c, to, true, fill_codes, &(struct codes){b, less});
+	to->dims = arena_copy(&x->m->arena, (int64_t[]){rows, columns}, 2 * sizeof *to->dims);
+	to->nbytes = (size_t)rows * (size_t)columns * dtype_size(t);
+	import_fill(x->c, to, true, fill, &(struct filling){b, less, to});
 	return const_tensor(x->m, 0, to);
+}
+
+/* f's constant with bytes at `out`. */
+static struct tensor at(const struct filling *f, void *out)
+{
+	struct tensor t = *f->to;
+
+	t.data = out;
+	return t;
+}
+
+static void fill_codes(const void *of, void *out)
+{
+	const struct filling *f = of;
+	const struct blocks *b = f->b;
+
+	for (int64_t n = 0; n < b->N; n++)
+		for (int64_t k = 0; k < b->K; k++)
+			((uint8_t *)out)[n * b->K + k] = (uint8_t)(code_at(b, b->w, row_bytes(b), n, b->order ? b->order[k] : k) - f->less);
+}
+
+/* Codes [N, K], less a zero point that all have. */
+static val_id codes(struct contrib *x, const struct blocks *b, int less)
+{
+	enum dtype t = b->bits <= 4 ? (less ? DT_I4 : DT_U4) : less ? DT_I8 : DT_U8;
+
+	return filled(x, b, less, t, b->N, b->K, fill_codes);
+}
+
+static void fill_zero_codes(const void *of, void *out)
+{
+	const struct blocks *b = ((const struct filling *)of)->b;
+	int64_t count = blocks_made(b);
+
+	for (int64_t n = 0; n < b->N; n++)
+		for (int64_t i = 0; i < count; i++)
+			((uint8_t *)out)[n * count + i] = (uint8_t)zero_at(b, n, block_of(b, i));
 }
 
 static val_id zero_codes(struct contrib *x, const struct blocks *b)
 {
+	return filled(x, b, 0, b->bits <= 4 ? DT_U4 : DT_U8, b->N, blocks_made(b), fill_zero_codes);
+}
+
+static void fill_scales(const void *of, void *out)
+{
+	const struct filling *f = of;
+	const struct blocks *b = f->b;
+	struct tensor to = at(f, out);
 	int64_t count = blocks_made(b);
-	struct tensor *to = tensor_new(&x->m->arena, b->bits <= 4 ? DT_U4 : DT_U8, 2, (int64_t[]){b->N, count});
 
 	for (int64_t n = 0; n < b->N; n++)
 		for (int64_t i = 0; i < count; i++)
-			((uint8_t *)to->data)[n * count + i] = (uint8_t)zero_at(b, n, block_of(b, i));
-	return const_tensor(x->m, 0, to);
+			tensor_set(&to, n * count + i, tensor_get(b->scale, n * b->count + block_of(b, i)));
 }
 
 static val_id scales(struct contrib *x, const struct blocks *b)
 {
-	int64_t count = blocks_made(b);
-	struct tensor *to = tensor_new(&x->m->arena, b->scale->dtype, 2, (int64_t[]){b->N, count});
+	return filled(x, b, 0, b->scale->dtype, b->N, blocks_made(b), fill_scales);
+}
 
-	for (int64_t n = 0; n < b->N; n++)
-		for (int64_t i = 0; i < count; i++)
-			tensor_set(to, n * count + i, tensor_get(b->scale, n * b->count + block_of(b, i)));
-	return const_tensor(x->m, 0, to);
+static void fill_scaled_zeros(const void *of, void *out)
+{
+	const struct filling *f = of;
+	const struct blocks *b = f->b;
+	struct tensor to = at(f, out);
+
+	for (int64_t i = 0; i < blocks_made(b); i++)
+		for (int64_t n = 0; n < b->N; n++)
+			tensor_set(&to, i * b->N + n,
+				   (zero_at(b, n, block_of(b, i)) - f->less) * tensor_get(b->scale, n * b->count + block_of(b, i)));
 }
 
 /* Zero points, less what is in the codes, times scales: [count, N]. */
 static val_id scaled_zeros(struct contrib *x, const struct blocks *b, int less)
 {
-	int64_t count = blocks_made(b);
-	struct tensor *to = tensor_new(&x->m->arena, b->scale->dtype, 2, (int64_t[]){count, b->N});
-
-	for (int64_t i = 0; i < count; i++)
-		for (int64_t n = 0; n < b->N; n++)
-			tensor_set(to, i * b->N + n,
-				   (zero_at(b, n, block_of(b, i)) - less) * tensor_get(b->scale, n * b->count + block_of(b, i)));
-	return const_tensor(x->m, 0, to);
+	return filled(x, b, less, b->scale->dtype, blocks_made(b), b->N, fill_scaled_zeros);
 }
 
 /* The elements of v's rows in their order. */
@@ -216,28 +251,41 @@ static val_id block_sums(struct contrib *x, const struct blocks *b, val_id v)
 	return v;
 }
 
-bool contrib_matmul_n_bits(struct contrib *x)
+static val_id product(struct contrib *x, const struct blocks *b)
 {
-	struct blocks b;
+	bool in_codes = zeros_are_codes(b);
+	int less = b->zero && in_codes ? 0 : 1 << (b->bits - 1);
+	val_id v = ordered(x, b, operand(x, 0));
+	val_id d = make(x, OP_DequantizeLinear, 3, (val_id[]){codes(x, b, less), scales(x, b), less ? 0 : zero_codes(x, b)});
 
-	if (!read_attributes(x, &b) || !read_operands(x, &b))
-		return false;
-	if (b.of)
-		sort(x, &b);
-	bool in_codes = zeros_are_codes(&b);
-	int less = b.zero && in_codes ? 0 : 1 << (b.bits - 1);
-	val_id v = ordered(x, &b, operand(x, 0));
-	val_id d = make(x, OP_DequantizeLinear, 3, (val_id[]){codes(x, &b, less), scales(x, &b), less ? 0 : zero_codes(x, &b)});
 	attr_set_int(x->m, made(x, d), "axis", 1);
-	attr_set_int(x->m, made(x, d), "block_size", block_made(&b));
+	attr_set_int(x->m, made(x, d), "block_size", block_made(b));
 	if (attr_int(self(x), "accuracy_level", 0) == 4)
 		attr_set_int(x->m, made(x, d), "accuracy_level", 4);
 	d = un(x, OP_Transpose, d);
 	attr_set_ints(x->m, made(x, d), "perm", 2, (int64_t[]){1, 0});
 	d = bin(x, OP_MatMul, v, d);
 	if (!in_codes) {
-		val_id away = bin(x, OP_MatMul, block_sums(x, &b, v), scaled_zeros(x, &b, less));
+		val_id away = bin(x, OP_MatMul, block_sums(x, b, v), scaled_zeros(x, b, less));
 		d = bin(x, OP_Sub, d, bin(x, OP_Reshape, away, un(x, OP_Shape, d)));
 	}
-	return done(x, operand(x, 5) ? bin(x, OP_Add, d, operand(x, 5)) : d);
+	return d;
+}
+
+bool contrib_matmul_n_bits(struct contrib *x)
+{
+	struct blocks b;
+	val_id d = 0;
+
+	if (!read_attributes(x, &b))
+		return false;
+	if (read_operands(x, &b)) {
+		if (b.of)
+			sort(x, &b);
+		d = product(x, &b);
+	}
+	import_return(x->c, b.w);
+	import_return(x->c, b.scale);
+	import_return(x->c, b.zero);
+	return d && done(x, operand(x, 5) ? bin(x, OP_Add, d, operand(x, 5)) : d);
 }

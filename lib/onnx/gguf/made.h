@@ -24,6 +24,8 @@ struct made {
 	const struct gguf_tensor *slower; /* F32; or NULL */
 };
 
+/* Is it a part of a tensor in blocks? */
+static inline bool made_of_blocks(const struct made *m) { return m->kind >= MADE_CODES && m->kind <= MADE_OFFSETS; }
 /* Which row of the file is row n. */
 int64_t made_row(const struct made *m, int64_t n);
 /* Writes all bytes of a struct made. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/msg.h"
+#include "common/outfile.h"
 #include "onnx/gguf/family.h"
 #include "onnx/gguf/proto.h"
 
@@ -24,6 +25,7 @@ static void check_scales(struct decoder *d, const char *name, const struct gguf_
 	for (size_t at = 0; t->type->bits && at < t->nbytes; at += t->type->bytes)
 		if (!block_is_finite(t->type, t->data + at))
 			gguf_die(d->g, t->data + at, "tensor '%s': the scale of this block is infinite or no number", name);
+	mapping_forget(t->data, t->nbytes);
 }
 
 /* Tensor `name`, which must be of rows numbers of rows of k (rows 0: a vector of k). NULL: not there, and it may be missing. */
