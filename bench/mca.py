@@ -121,7 +121,7 @@ def alone(mca, cpu, name, operands, known):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split(":")[0])
-    p.add_argument("--target", default="armv8.2-a")
+    p.add_argument("--target", default="armv8.2-a", help="a name or a row: cpu=V1;arch=arm;features=dotprod,fp16;fma128=4;l1=64K;l2=1024K")
     p.add_argument("--cpu", action="append")
     p.add_argument("--min", type=float, default=0)
     p.add_argument("library", nargs="*")

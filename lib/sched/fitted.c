@@ -97,7 +97,8 @@ static double registers_wanted(const struct fit_tile *t)
 static double narrow_window(const struct target *m, const struct fit_tile *t)
 {
 	enum { room = 6 }; /* registers beside sums, taps of one vector for all rows, and numbers that stay: all vectors have the same */
-	static const double loads_a_cycle = 1.8, once = 2;
+	static const double loaded = 0.9, once = 2; /* of two loads a cycle; CPUs of four ports do three */
+	double loads_a_cycle = loaded * (1 + (double)m->fma_ports / 2);
 	double taps = t->still > 0 ? t->together + t->still + room : t->vectors * (t->together + 1) + 1;
 	bool held = m->loads_apart ? t->vectors * ceil(t->rows) + taps <= m->vector_regs
 				   : t->vectors * (ceil(t->rows) + t->together) <= m->vector_regs ||

@@ -42,10 +42,16 @@ struct window shared_window(struct loop_prog *p, const struct tile *q)
 	return (struct window){0};
 }
 
+/* Instructions that store a tile. */
+static double tile_stores(struct loop_prog *p, double rows, int vectors)
+{
+	return rows * (sched_machine(p).stores_two ? (vectors + 1) / 2 : vectors);
+}
+
 /* Loads and stores of a whole tile of a window. held: taps that rows share stay in registers; else each row loads them. */
 static double window_loads(struct loop_prog *p, const struct tile *q, const struct fit_tile *t, ex_id window, bool held)
 {
-	double loads = t->rows * t->vectors; /* stores */
+	double loads = tile_stores(p, t->rows, t->vectors);
 
 	for (int i = 0; i < q->nread; i++) {
 		bool along = tile_moves(p, q, q->read[i], q->vec_axis), down = tile_moves(p, q, q->read[i], q->row_axis);
@@ -84,7 +90,6 @@ static double still_numbers(struct loop_prog *p, const struct tile *q)
 static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
 {
 	double tiles = q->row_axis < 0 ? 1 : ceil((double)q->row_steps / rows);
-	struct target m = sched_machine(p);
 	struct fit_tile t = {
 		.steps = reduce_steps(p, q),
 		.rows = q->row_axis < 0 ? 1 : (double)q->row_steps / tiles,
@@ -108,7 +113,7 @@ static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, str
 		t.row_at_a_time = w.row_at_a_time;
 		t.together = (double)w.stride * (ceil(t.rows) - 1) + (double)w.taps;
 		t.still = still_numbers(p, q);
-		t.stores = !m.begins_sums ? 0 : t.rows * (m.stores_two ? (vectors + 1) / 2 : vectors);
+		t.stores = sched_machine(p).begins_sums ? tile_stores(p, t.rows, vectors) : 0;
 		t.held = window_loads(p, q, &t, w.read, true);
 		t.reloaded = window_loads(p, q, &t, w.read, false);
 	}

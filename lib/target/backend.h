@@ -71,6 +71,7 @@ struct backend {
 	/* What follows from this machine's measured rates, where detect does not say it. NULL: nothing. */
 	void (*measured)(struct target *t);
 	const char *ports; /* the field of rows that says target.ports, which derive takes; NULL: all CPUs of this kind have as many */
+	int ports_most;    /* the largest number in that field; 0: as most have, 2 */
 	unsigned f16;      /* features with which vectors of f16 become f32 by an instruction; 0: none do */
 	/* What follows from the features: vectors, registers, multiply-adds a cycle. */
 	void (*derive)(struct target *t);

@@ -285,6 +285,7 @@ static bool parse_fields(const struct backend *of, const char *row, struct targe
 			 const char **rates)
 {
 	enum { PORTS_USUAL = 2 };
+	int most = of->ports_most ? of->ports_most : PORTS_USUAL;
 	int64_t n;
 
 	for (const char *s = row; *s; s += strcspn(s, ";"), s += *s == ';') {
@@ -302,9 +303,10 @@ static bool parse_fields(const struct backend *of, const char *row, struct targe
 			return false;
 		if (!of->ports || key != strlen(of->ports) || strncmp(s, of->ports, key))
 			continue;
-		if (!parse_count(v, "", 1, PORTS_USUAL, &n))
-			return is_faulty(sym_str(intern_printf("the row has %s other than 1 or %d", of->ports, PORTS_USUAL)));
-		t->ports = n < PORTS_USUAL ? (int)n : 0;
+		if (!parse_count(v, "", 1, most, &n))
+			return is_faulty(
+				sym_str(intern_printf("the row has %s other than 1 %s %d", of->ports, most > 2 ? "to" : "or", most)));
+		t->ports = n != PORTS_USUAL ? (int)n : 0;
 	}
 	return true;
 }

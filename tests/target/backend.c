@@ -122,6 +122,21 @@ static void ports_of_rates(void)
 	}
 }
 
+static void ports_of_rows(void)
+{
+	struct target t;
+	char row[160];
+
+	for (int ports = 1; ports <= 5; ports++) {
+		snprintf(row, sizeof row, "cpu=x;arch=arm;features=dotprod;fma128=%d;%s", ports, caches);
+		bool found = target_find(row, &t);
+		ok(found == (ports <= 4) && (!found || (t.fma_ports == ports && !!strstr(target_row(&t), "fma128") == (ports != 2))),
+		   "%d ports of AArch64", ports);
+	}
+	snprintf(row, sizeof row, "cpu=x;arch=arm;features=sve256;fma128=4;%s", caches);
+	ok(target_find(row, &t) && t.fma_ports == 2, "longer vectors have two");
+}
+
 static const char *written(const struct target *t, const char *text)
 {
 	char *out;
@@ -214,6 +229,7 @@ int main(void)
 	flags_of_features();
 	rates_of_rows();
 	ports_of_rates();
+	ports_of_rows();
 	sections();
 	ok(!instr_find(&(struct target){.of = &backend_generic}, "vpdpbusd") && instr_find(NULL, "vpdpbusd") &&
 		   !instr_find(NULL, "no such"),

@@ -30,7 +30,8 @@ static void derive(struct target *t)
 
 	t->vector_bytes = t->features & ARM_SVE512 ? FOUR_TIMES : t->features & ARM_SVE256 ? TWICE : NEON;
 	t->vector_regs = REGISTERS;
-	t->fma_ports = PORTS;
+	t->ports = t->vector_bytes == NEON ? t->ports : 0; /* of longer vectors there are two */
+	t->fma_ports = t->ports ? t->ports : PORTS;
 	t->fma_latency = LATENCY;
 	t->masks = t->features & ARM_SVE;
 	t->by_element = t->stores_two = t->vector_bytes == NEON;
@@ -57,6 +58,8 @@ const struct backend backend_arm = {
 	.feature = features,
 	.level = levels,
 	.detect = arm_detect,
+	.ports = "fma128",
+	.ports_most = 4,
 	.f16 = 0,
 	.derive = derive,
 	.process =
