@@ -279,6 +279,15 @@ static bool turns_for_sums(struct loop_prog *p, stage_id s, int readers)
 	return true;
 }
 
+/* Does a sum that an instruction makes read the stage as a copy, whoever else does? */
+static bool some_dot_needs(struct loop_prog *p, stage_id s)
+{
+	for (stage_id t = 1; t < p->stages.n; t++)
+		if (!lstage(p, t)->gone && stage_reads(p, t, lstage(p, s)->out) && dot_needs(p, s, t))
+			return true;
+	return false;
+}
+
 /* Inlines stages into their readers. Whether to is a sample, except for elementwise stages that are read once. A body that has grown
  * beyond inline_whole stays: a reader that uses it twice would double it. */
 static void inline_stages(struct schedule *r)
@@ -291,7 +300,7 @@ static void inline_stages(struct schedule *r)
 			continue;
 		int cost = sched_cost(p, t->body),
 		    n = cost > fitted.inline_free ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
-		if (cost > fitted.inline_whole || (n == 1 && (dot_needs(p, s, reader) || halves_need(p, s, reader))))
+		if (cost > fitted.inline_whole || some_dot_needs(p, s) || (n == 1 && halves_need(p, s, reader)))
 			continue;
 		bool plain = lex(p, t->body)->kind == EX_READ, turns = plain && turns_for_sums(p, s, n); /* a copy */
 		bool cheap = cost <= fitted.inline_free && !turns, once = n == 1 && read_once(p, s, reader);

@@ -6,13 +6,13 @@ product() {
 	awk -v k="$2" -v n="$3" -v rows="$1" -v a="$4" -v b="$5" -v node="$6" 'BEGIN {
 		print "hone-text 1\nmodule ir=10 opset=28"
 		printf "const w = %s[%d,%d] [", b, k, n
-		for (i = 0; i < k * n; i++) printf "%s%d", i ? ", " : "", i * 37 % 255 - 127
+		for (i = 0; i < k * n; i++) printf "%s%d", i ? ", " : "", i * 37 % 255 - (b == "u8" ? 0 : 127)
 		printf "]\ngraph main {\n  input x: %s[%d,%d]\n  y = %s(x, @w)\n  output y = y\n}\n", a, rows, k, node
 	}' | ge-load | ge-shape | ge-fuse | ge-layout -o m.g
 }
-# takes CALL [RATES [MORE FEATURES]]: its C has this call
+# takes CALL [RATES [MORE FEATURES [FEATURES]]]: its C has this call
 takes() {
-	row="cpu=x;arch=arm;features=dotprod,fp16,i8mm,bf16${3-};l1=64K;l2=1024K${2:+;rates=$2}"
+	row="cpu=x;arch=arm;features=${4-dotprod,fp16,i8mm,bf16}${3-};l1=64K;l2=1024K${2:+;rates=$2}"
 	ge-plan --target "$row" m.g 2>err | ge-emit --quiet --no-compile --target "$row" -o m - >log 2>&1 && grep -q "= $1(" m.c
 }
 
@@ -29,6 +29,9 @@ ok $? "no whole groups: the dot product"
 product 1 40 27 u8 i8 MatMulInteger
 takes vusdot && ! grep -q vusmmla m.c
 ok $? "one row: the dot product"
+product 37 64 48 u8 u8 MatMulInteger
+takes vsdot '' '' dotprod
+ok $? "u8 by u8, whose codes the sum for the zero points reads, too"
 product 9 64 24 bf16 bf16 MatMul
 takes vbfmmla fma128:40,bfdot:80,bfmmla:160 && takes vbfdot fma128:40,bfdot:80,bfmmla:80 && takes vbfdot fma128:40,bfdot:80
 ok $? "of bf16: where it is known to be faster"
