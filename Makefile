@@ -2,7 +2,7 @@
 
 # The floors, lowest first. A file includes its own library and those of the floors left of it, never
 # right, never sideways ("/" ends a floor). The link order and tests/tools/t-floors.sh both read this line.
-FLOORS = common / native / graph target / op kb / loop onnx runner comm quant / sched emit / lower / model / source search / tune
+FLOORS = common / native / graph target / op kb / loop onnx runner comm quant / cost / sched emit / lower / model / source search / tune
 
 CC      ?= gcc
 STRIP   ?= strip
@@ -25,7 +25,7 @@ PYTHON  ?= python3
 PKGS     = libprotobuf-c msgpack lmdb libxxhash
 DEBS     = gcc make pkg-config libprotobuf-c-dev protobuf-c-compiler libmsgpack-dev liblmdb-dev \
            libxxhash-dev zlib1g-dev parallel
-TESTDEBS = libonnx-testdata clang-format-14 mandoc openssh-server openssh-client iproute2  # tests that want them skip without
+TESTDEBS = libxgboost0 libonnx-testdata clang-format-14 mandoc openssh-server openssh-client iproute2  # tests that want them skip without
 
 WARN     = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror=implicit-function-declaration
 ifdef CI

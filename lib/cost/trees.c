@@ -1,0 +1,216 @@
+/* Boosted trees: their text, and what they predict. */
+#include "cost/trees.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/vec.h"
+
+struct tree_node {
+	int32_t feature; /* -1: a leaf */
+	int32_t less;    /* of a leaf: its units */
+	uint32_t no;     /* from the start of the tree */
+};
+struct trees {
+	VEC(struct tree_node) node;
+	VEC(uint32_t) tree;   /* where each begins */
+	VEC(uint32_t) member; /* which tree each begins with */
+};
+enum { UNITS_MAX = 1 << 30, NODES_MAX = 1 << 24 };
+
+struct reader {
+	struct trees t;
+	struct arena *a;
+	const char *why;
+	uint32_t nodes; /* of the tree so far */
+	uint32_t leaves, forks;
+	uint32_t furthest; /* node that some NO names */
+	bool open;         /* a tree is begun */
+	bool ended;
+};
+
+static void fail(struct reader *r, const char *why) { r->why = r->why ? r->why : why; }
+
+/* A tree is whole if each node but the first is reached once: a fork's next node by following it, another by a NO. */
+static void end_tree(struct reader *r)
+{
+	if (r->open && (r->nodes == 0 || r->leaves != r->forks + 1 || r->furthest >= r->nodes))
+		fail(r, "the tree before is not whole");
+	r->nodes = r->leaves = r->forks = r->furthest = 0;
+	r->open = false;
+}
+
+static void begin_member(struct reader *r)
+{
+	end_tree(r);
+	if (r->t.member.n && r->t.member.a[r->t.member.n - 1] == r->t.tree.n)
+		fail(r, "the member before has no tree");
+	if (r->t.member.n == TREES_MEMBERS_MAX)
+		fail(r, "too many members");
+	vec_push(&r->t.member, (uint32_t)r->t.tree.n);
+}
+
+static void begin_tree(struct reader *r)
+{
+	end_tree(r);
+	if (!r->t.member.n)
+		fail(r, "a tree of no member");
+	vec_push(&r->t.tree, (uint32_t)r->t.node.n);
+	r->open = true;
+}
+
+static bool whole_number(const char *s, long long least, long long most, long long *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*s) && !(*s == '-' && isdigit((unsigned char)s[1])))
+		return false;
+	*out = strtoll(s, &end, 10);
+	return !*end && *out >= least && *out <= most;
+}
+
+static void add_node(struct reader *r, char *word[4], int n)
+{
+	struct tree_node x = {.feature = -1};
+	long long number = -1, value = 0, no = 0;
+	bool leaf = n == 3 && !strcmp(word[1], "=");
+
+	if (!r->open) {
+		fail(r, "a node of no tree");
+		return;
+	}
+	if (!whole_number(word[0], 0, NODES_MAX, &number) || number != r->nodes || r->t.node.n == NODES_MAX)
+		fail(r, "not the number of the next node");
+	else if (!leaf && n != 4)
+		fail(r, "neither NUMBER FEATURE LESS NO nor NUMBER = UNITS");
+	else if (!whole_number(word[2], -UNITS_MAX, UNITS_MAX, &value))
+		fail(r, "not a whole number, or too large");
+	else if (!leaf && (x.feature = feature_find(word[1])) < 0)
+		fail(r, "a feature that this program does not know");
+	else if (!leaf && (!whole_number(word[3], number + 2, NODES_MAX, &no)))
+		fail(r, "its second branch is not behind its first");
+	x.less = (int32_t)value;
+	x.no = (uint32_t)no;
+	r->furthest = x.no > r->furthest ? x.no : r->furthest;
+	*(leaf ? &r->leaves : &r->forks) += 1;
+	r->nodes++;
+	vec_push(&r->t.node, x);
+}
+
+static void take_line(struct reader *r, char *line, int number)
+{
+	char *word[4], *rest = NULL;
+	int n = 0;
+
+	if (number == 1) {
+		if (strcmp(line, TREES_TEXT))
+			fail(r, "it does not begin with \"" TREES_TEXT "\"");
+		return;
+	}
+	if (*line == '#')
+		return;
+	for (char *w = strtok_r(line, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+		if (n == 4) {
+			fail(r, "too many words");
+			return;
+		}
+		word[n++] = w;
+	}
+	if (r->ended)
+		fail(r, "something behind the end");
+	else if (n == 1 && !strcmp(word[0], "member"))
+		begin_member(r);
+	else if (n == 1 && !strcmp(word[0], "tree"))
+		begin_tree(r);
+	else if (n == 1 && !strcmp(word[0], "end")) {
+		begin_member(r);
+		r->t.member.n--;
+		r->ended = true;
+		if (!r->t.member.n)
+			fail(r, "it has no member");
+	} else if (n >= 3)
+		add_node(r, word, n);
+	else
+		fail(r, "a line of no kind that this program knows");
+}
+
+/* In each tree a walk only goes forward, and NO names a node of the tree: it ends. That no NO leads into the middle of another branch is
+ * no matter of safety. */
+struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line, const char **why)
+{
+	struct reader r = {.a = a};
+	const char *end = text + n;
+
+	*line = 0;
+	*why = NULL;
+	while (text < end && !r.why) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		size_t length = (size_t)((stop ? stop : end) - text);
+		char copy[256];
+		++*line;
+		if (!stop)
+			fail(&r, "its last line is cut off");
+		else if (length >= sizeof copy || memchr(text, 0, length))
+			fail(&r, "a line that is too long, or not text");
+		if (r.why)
+			break;
+		memcpy(copy, text, length);
+		copy[length] = 0;
+		take_line(&r, copy, *line);
+		text = stop + 1;
+	}
+	if (!r.why && !r.ended)
+		fail(&r, "it has no end");
+	struct trees *t = NULL;
+	if (!r.why) {
+		t = arena_copy(a, &r.t, sizeof r.t);
+		t->node.a = arena_copy(a, r.t.node.a, r.t.node.n * sizeof *r.t.node.a);
+		t->tree.a = arena_copy(a, r.t.tree.a, r.t.tree.n * sizeof *r.t.tree.a);
+		t->member.a = arena_copy(a, r.t.member.a, r.t.member.n * sizeof *r.t.member.a);
+	}
+	vec_free(&r.t.node);
+	vec_free(&r.t.tree);
+	vec_free(&r.t.member);
+	*why = r.why;
+	return t;
+}
+
+int trees_members(const struct trees *t) { return (int)t->member.n; }
+
+int trees_nodes(const struct trees *t) { return (int)t->node.n; }
+
+int trees_count(const struct trees *t, enum feature f)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < t->node.n; i++)
+		n += t->node.a[i].feature == (int32_t)f;
+	return n;
+}
+
+void trees_predict(const struct trees *t, const struct features *f, int64_t *units)
+{
+	for (size_t m = 0; m < t->member.n; m++) {
+		size_t end = m + 1 < t->member.n ? t->member.a[m + 1] : t->tree.n;
+		units[m] = 0;
+		for (size_t k = t->member.a[m]; k < end; k++) {
+			const struct tree_node *root = &t->node.a[t->tree.a[k]], *x = root;
+			while (x->feature >= 0)
+				x = f->a[x->feature] < x->less ? x + 1 : root + x->no;
+			units[m] += x->less;
+		}
+	}
+}
+
+static int compare(const void *x, const void *y)
+{
+	const int64_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+int64_t trees_middle(int64_t *units, int n)
+{
+	qsort(units, (size_t)n, sizeof *units, compare);
+	return n ? units[n / 2] : 0;
+}

@@ -1,0 +1,31 @@
+/* Boosted trees that say how long a program takes, as text: made by tune-model(1), read by anyone. */
+#ifndef HONE_TREES_H
+#define HONE_TREES_H
+#include "common/arena.h"
+#include "cost/features.h"
+
+/* The text, line by line:
+ *   hone-model 1
+ *   # any number of comments, here and below
+ *   member                    an ensemble has several, of different seeds; each is a sum of trees:
+ *   tree
+ *   NUMBER FEATURE LESS NO    node NUMBER, counted from 0 in the tree: if the feature is less than LESS, the node behind it is next, else
+ *                             node NO, which is further behind
+ *   NUMBER = UNITS            a leaf
+ *   end
+ * A unit is the TREES_UNIT-th of an octave. All are whole numbers, so that a sum is the same on every machine. */
+#define TREES_TEXT "hone-model 1"
+enum { TREES_UNIT = 1 << 16, TREES_MEMBERS_MAX = 16 };
+
+struct trees;
+/* NULL and *why, *line: the text is none. What is returned lies in the arena, and nothing of the text is kept. */
+struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line, const char **why);
+int trees_members(const struct trees *t);
+/* By how many units the time is above the roof of the features (below: negative), by each member. */
+void trees_predict(const struct trees *t, const struct features *f, int64_t *units);
+/* The middle of these. */
+int64_t trees_middle(int64_t *units, int n);
+/* How many nodes ask for the feature. */
+int trees_count(const struct trees *t, enum feature f);
+int trees_nodes(const struct trees *t);
+#endif

@@ -1,0 +1,157 @@
+/* Features of programs, and trees: their text, what they predict, and text that is none. */
+#include <stdlib.h>
+#include <string.h>
+#include "common/tool.h"
+#include "cost/trees.h"
+#include "sched/schedule.h"
+#include "../programs.h"
+#include "tap.h"
+
+const struct tool tool; /* the library's main() is not linked */
+
+static struct arena arena;
+
+static struct loop_prog *gemm(const char *rows)
+{
+	struct loop_prog *p = make_gemm((int64_t[]){64, 96, 128});
+	struct samples want = {0};
+	int64_t n = rows ? strtoll(rows, NULL, 10) : 0;
+
+	p->target = rows ? p->target : target_host();
+	prog_collapse(p);
+	prog_start(p);
+	if (rows)
+		vec_push(&want, (struct sample){.name = "rows", .n = 1, .decision = n, .choice = &n});
+	schedule_with(p, &want, NULL);
+	vec_free(&want);
+	return p;
+}
+
+static bool near(double a, double b) { return a > 0.9 * b && a < 1.1 * b; }
+
+static double count_of(const struct features *f, enum feature k) { return features_power(f->a[k]) - 1; }
+
+static void test_features(void)
+{
+	struct loop_prog *p = gemm(NULL), *plain = make_gemm((int64_t[]){64, 96, 128}), *one = gemm("1");
+	struct features f, g, again, of_one;
+
+	prog_collapse(plain);
+	prog_start(plain);
+	features_of(p, &f);
+	features_of(p, &again);
+	features_of(plain, &g);
+	features_of(one, &of_one);
+	ok(!memcmp(&f, &again, sizeof f), "the same program, the same features");
+	ok(near(count_of(&f, FEATURE_PRODUCTS), 64 * 96 * 128) && near(count_of(&g, FEATURE_PRODUCTS), 64 * 96 * 128),
+	   "products of a 64x128 by 128x96 product: %g, in plain loops %g", count_of(&f, FEATURE_PRODUCTS), count_of(&g, FEATURE_PRODUCTS));
+	ok(f.a[FEATURE_SCALAR] == 0 && near(count_of(&g, FEATURE_SCALAR), 64 * 96 * 129), "all in vectors; plain loops: none");
+	ok(near(count_of(&g, FEATURE_SINGLES), 64 * 96 * (3 * 128 + 1)), "plain loops load a, b and the sum for each product: %g",
+	   count_of(&g, FEATURE_SINGLES));
+	ok(f.a[FEATURE_IN_MEMORY] < g.a[FEATURE_IN_MEMORY], "sums in registers, and in memory");
+	ok(near(count_of(&f, FEATURE_CONSTANTS), 96 * 128 * 4) && near(count_of(&f, FEATURE_OUTPUTS), 64 * 96 * 4),
+	   "bytes of constants and of results");
+	ok(of_one.a[FEATURE_LIVE] < f.a[FEATURE_LIVE] && of_one.a[FEATURE_LOADS] > f.a[FEATURE_LOADS],
+	   "a row at a time: fewer registers, more loads");
+	ok(features_roof(&f) < features_roof(&g), "the roof of plain loops is higher");
+	ok(g.a[FEATURE_ITERATIONS] > f.a[FEATURE_ITERATIONS] && f.a[FEATURE_LANES] == g.a[FEATURE_LANES], "iterations; the target");
+	int known = 0;
+	for (int i = 0; i < FEATURE_COUNT; i++)
+		known += feature_find(feature_name((enum feature)i)) == i && *feature_what((enum feature)i);
+	ok(known == FEATURE_COUNT && feature_find("hertz") < 0, "every feature has a name of its own");
+	prog_free(p);
+	prog_free(plain);
+	prog_free(one);
+}
+
+static const char small[] =
+	"hone-model 1\n# by hand\nmember\ntree\n0 loads 100 4\n1 stores 7 3\n2 = 5\n3 = -6\n4 = 70\ntree\n0 = 1000\n"
+	"member\ntree\n0 lanes 2 2\n1 = 1\n2 = 2\nend\n";
+
+static void test_trees(void)
+{
+	struct features f = {{0}};
+	const char *why;
+	int line;
+	int64_t by[TREES_MEMBERS_MAX];
+	struct trees *t = trees_read(small, strlen(small), &arena, &line, &why);
+
+	ok(t && trees_members(t) == 2 && trees_nodes(t) == 9 && trees_count(t, FEATURE_LOADS) == 1, "a model of two members: %s",
+	   why ? why : "");
+	if (!t)
+		return;
+	trees_predict(t, &f, by);
+	ok(by[0] == 1005 && by[1] == 1, "less than both: %lld, %lld", (long long)by[0], (long long)by[1]);
+	f.a[FEATURE_STORES] = 7;
+	f.a[FEATURE_LANES] = 96;
+	trees_predict(t, &f, by);
+	ok(by[0] == 994 && by[1] == 2, "not less than the second");
+	f.a[FEATURE_LOADS] = 100;
+	trees_predict(t, &f, by);
+	ok(by[0] == 1070, "not less than the first");
+	int64_t three[] = {9, -4, 5};
+	ok(trees_middle(three, 3) == 5, "the middle one counts");
+}
+
+static void test_bad(void)
+{
+	static const struct {
+		const char *text, *why;
+		int line;
+	} cases[] = {
+		{"", "no end", 0},
+		{"hone-model 2\nend\n", "begin", 1},
+		{"hone-model 1\nend\n", "no member", 2},
+		{"hone-model 1\nmember\nend\n", "no tree", 3},
+		{"hone-model 1\ntree\n0 = 1\nend\n", "of no member", 2},
+		{"hone-model 1\nmember\n0 = 1\n", "of no tree", 3},
+		{"hone-model 1\nmember\ntree\nend\n", "not whole", 4},
+		{"hone-model 1\nmember\ntree\n0 loads 3 2\n1 = 1\nend\n", "not whole", 6},
+		{"hone-model 1\nmember\ntree\n0 loads 3 9\n1 = 1\n2 = 2\nend\n", "not whole", 7},
+		{"hone-model 1\nmember\ntree\n0 loads 3 1\n1 = 1\n2 = 2\nend\n", "not behind", 4},
+		{"hone-model 1\nmember\ntree\n0 loads 3 -1\n", "not behind", 4},
+		{"hone-model 1\nmember\ntree\n0 hertz 3 2\n", "does not know", 4},
+		{"hone-model 1\nmember\ntree\n1 = 3\n", "next node", 4},
+		{"hone-model 1\nmember\ntree\n0 = 3.5\n", "whole number", 4},
+		{"hone-model 1\nmember\ntree\n0 = 99999999999999999999\n", "whole number", 4},
+		{"hone-model 1\nmember\ntree\n0 = 1\n1 = 1\nend\n", "not whole", 6},
+		{"hone-model 1\nmember\ntree\n0 = 1\nend\nend\n", "behind the end", 6},
+		{"hone-model 1\nmember\ntree\n0 = 1\nend", "cut off", 5},
+		{"hone-model 1\nmember\ntree\n0 = 1 2 3\n", "too many", 4},
+		{"hone-model 1\nforest\n", "no kind", 2},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *why;
+		int line;
+		struct trees *t = trees_read(cases[i].text, strlen(cases[i].text), &arena, &line, &why);
+		ok(!t && why && strstr(why, cases[i].why) && line == cases[i].line, "line %d: %s", line, why ? why : "it was read");
+	}
+	/* Cut anywhere, and with any byte changed: read or refused. */
+	size_t n = strlen(small), refused = 0;
+	char *copy = arena_alloc(&arena, n + 1);
+	for (size_t i = 0; i < n; i++)
+		for (int k = 0; k < 4; k++) {
+			const char *why;
+			int line;
+			struct features f = {{0}};
+			int64_t by[TREES_MEMBERS_MAX];
+			memcpy(copy, small, n);
+			if (k)
+				copy[i] = "09\n"[k - 1];
+			struct trees *t = trees_read(copy, k ? n : i, &arena, &line, &why);
+			if (t)
+				trees_predict(t, &f, by);
+			refused += !t;
+		}
+	ok(refused > n, "mutants: %zu of %zu refused", refused, 4 * n);
+}
+
+int main(void)
+{
+	test_features();
+	test_trees();
+	test_bad();
+	arena_release(&arena);
+	return tap_done();
+}

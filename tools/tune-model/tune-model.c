@@ -1,0 +1,172 @@
+/* tune-model: a cost model, learned from records. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/option.h"
+#include "common/outfile.h"
+#include "tune-model.h"
+
+enum { OPT_MODEL = 1000, OPT_MEMBERS, OPT_TREES, OPT_DEPTH, OPT_FOLDS, OPT_SEED };
+static struct learning learning = {.members = 5, .trees = 250, .depth = 5, .folds = 6, .seed = 1};
+static const char *model;
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case OPT_MODEL: model = arg; return 0;
+	case OPT_MEMBERS: learning.members = (int)option_count("--members", arg, 1, TREES_MEMBERS_MAX); return 0;
+	case OPT_TREES: learning.trees = (int)option_count("--trees", arg, 1, 10000); return 0;
+	case OPT_DEPTH: learning.depth = (int)option_count("--depth", arg, 1, 12); return 0;
+	case OPT_FOLDS: learning.folds = (int)option_count("--folds", arg, 2, 100); return 0;
+	case OPT_SEED: learning.seed = option_count("--seed", arg, 0, UINT32_MAX); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void read_examples(struct examples *e, struct tool_args *a)
+{
+	examples_read(e, a->file, a->nfile);
+	note("%zu records, %zu passed over: not timed, or for other stages than this program makes; %zu schedules of %zu tasks", e->records,
+	     e->passed, e->a.n, e->task.n);
+	if (!e->a.n)
+		die(EX_BADDATA, "there is nothing to learn from: no record was timed, and has a schedule that still applies");
+}
+
+static struct trees *read_model(const char *path, struct arena *a)
+{
+	struct mapped m;
+	const char *why;
+	int line;
+
+	mapped_open(&m, path);
+	struct trees *t = trees_read((const char *)m.p, m.n, a, &line, &why);
+	if (!t)
+		die(EX_BADDATA, "%s:%d: %s", path, line, why);
+	mapped_close(&m);
+	return t;
+}
+
+static int run_features(struct tool_args *a)
+{
+	struct examples e = {0};
+	struct outfile o;
+
+	read_examples(&e, a);
+	outfile_open(&o, a->out, false);
+	fprintf(o.f, "group\tdefault\tratio\tseconds");
+	for (int i = 0; i < FEATURE_COUNT; i++)
+		fprintf(o.f, "\t%s", feature_name((enum feature)i));
+	fprintf(o.f, "\n");
+	for (size_t i = 0; i < e.a.n; i++) {
+		const struct example *x = &e.a.a[i];
+		fprintf(o.f, "%d\t%d\t%.6g\t%.6g", x->group, x->usual, x->ratio, x->seconds);
+		for (int k = 0; k < FEATURE_COUNT; k++)
+			fprintf(o.f, "\t%d", x->f.a[k]);
+		fprintf(o.f, "\n");
+	}
+	outfile_close(&o);
+	examples_free(&e);
+	return 0;
+}
+
+static int run_train(struct tool_args *a)
+{
+	struct examples e = {0};
+	struct outfile o;
+
+	read_examples(&e, a);
+	outfile_open(&o, a->out, false);
+	learn(&learning, &e, NULL, o.f);
+	outfile_close(&o);
+	examples_free(&e);
+	return 0;
+}
+
+static int run_eval(struct tool_args *a)
+{
+	struct examples e = {0};
+
+	struct trees *t = model ? read_model(model, &e.arena) : NULL;
+	read_examples(&e, a);
+	int64_t *units = xcalloc(e.a.n + 1, sizeof *units);
+	if (t)
+		predict(t, &e, units);
+	else
+		learn_apart(&learning, &e, units);
+	judge(&e, units, a->json);
+	free(units);
+	examples_free(&e);
+	return 0;
+}
+
+static int run_show(struct tool_args *a)
+{
+	struct arena arena = {0};
+	int at[FEATURE_COUNT];
+
+	if (a->nfile > 1)
+		die(EX_BADUSE, "show takes one model");
+	struct trees *t = read_model(a->nfile ? a->file[0] : "-", &arena);
+	for (int i = 0; i < FEATURE_COUNT; i++) { /* those that most nodes ask for first */
+		int k = i;
+		for (; k > 0 && trees_count(t, (enum feature)at[k - 1]) < trees_count(t, (enum feature)i); k--)
+			at[k] = at[k - 1];
+		at[k] = i;
+	}
+	printf("%d members, %d nodes\n", trees_members(t), trees_nodes(t));
+	for (int i = 0; i < FEATURE_COUNT; i++)
+		printf("%6d  %-18s %s\n", trees_count(t, (enum feature)at[i]), feature_name((enum feature)at[i]),
+		       feature_what((enum feature)at[i]));
+	arena_release(&arena);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct tool_args *a);
+} verbs[] = {
+	{"features", run_features},
+	{"train", run_train},
+	{"eval", run_eval},
+	{"show", run_show},
+};
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	if (a->nfile == 0)
+		tool_usage();
+	const char *name = a->file[0];
+	a->file++, a->nfile--;
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+		if (!strcmp(verbs[i].name, name))
+			return verbs[i].run(a);
+	die(EX_BADUSE, "%s: no such verb; tune-model --help lists them", name);
+}
+
+static const struct argp_option options[] = {
+	{"model", OPT_MODEL, "FILE", 0,
+	 "eval: this model; without it, models of the records themselves, each for tasks that it has not seen", 0},
+	{"members", OPT_MEMBERS, "N", 0, "models of so many seeds, of which the middle counts; 5", 0},
+	{"trees", OPT_TREES, "N", 0, "trees of a member; 250", 0},
+	{"depth", OPT_DEPTH, "N", 0, "questions of a tree, one after the other; 5", 0},
+	{"folds", OPT_FOLDS, "N", 0, "eval: parts of the tasks, of which each is left out once; 6", 0},
+	{"seed", OPT_SEED, "N", 0, "of what is random in training; 1", 0},
+	{0},
+};
+
+const struct tool tool = {
+	.name = "tune-model",
+	.summary = "A cost model of schedules, learned from what was measured.",
+	.args_doc = "VERB [FILE...]",
+	.more = "Verbs:\n"
+		"  features [FILE...]  print the features of records' schedules, as a table\n"
+		"  train [FILE...]     learn a model from records\n"
+		"  eval [FILE...]      say how good a model is at choosing schedules\n"
+		"  show [MODEL]        say which features a model looks at\n\n"
+		"FILE is what kb dump prints; standard input without one.",
+	.flags = TOOL_OUT | TOOL_JSON,
+	.max_files = -1,
+	.options = options,
+	.option = option,
+	.run = run,
+};

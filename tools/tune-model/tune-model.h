@@ -1,0 +1,43 @@
+/* What tune-model learns from: records, as examples; and what its verbs do with them. */
+#ifndef HONE_TUNE_MODEL_H
+#define HONE_TUNE_MODEL_H
+#include "common/tool.h"
+#include "common/vec.h"
+#include "cost/features.h"
+#include "cost/trees.h"
+
+/* A schedule of a task on a target, and its time. Times of one task on one target are ratios to the time of its default schedule there. */
+struct example {
+	int group;      /* its task and target, from 0 */
+	bool usual;     /* it is the default schedule of its group, which is an example too */
+	double ratio;   /* to the default's time */
+	double seconds; /* of a call */
+	double cycles;  /* the same, by the target's clock */
+	struct features f;
+};
+struct examples {
+	struct arena arena;
+	VEC(struct example) a;  /* those of a group stand together, the default first */
+	VEC(const char *) task; /* by group */
+	VEC(const char *) target;
+	size_t records, passed; /* read; and passed over: not timed, or the schedule does not apply any more */
+};
+
+/* ---- examples.c ---- */
+/* Reads what kb dump prints, from the files in turn; none: standard input. Faults of a file: die(65). */
+void examples_read(struct examples *e, char **file, int nfile);
+void examples_free(struct examples *e);
+
+/* ---- learn.c ---- */
+struct learning {
+	int members, trees, depth, folds;
+	uint64_t seed;
+};
+/* Writes a model that was fitted to the examples whose group is in use (NULL: all). */
+void learn(const struct learning *l, const struct examples *e, const bool *use, FILE *f);
+/* Prints how good predictions, in units above the roof by example, are at choosing a schedule of a task among its examples. */
+void judge(const struct examples *e, const int64_t *units, bool json);
+/* Predictions of the examples by models that were fitted to the others: a task and what is like it are left out together. */
+void learn_apart(const struct learning *l, const struct examples *e, int64_t *units);
+void predict(const struct trees *t, const struct examples *e, int64_t *units);
+#endif
