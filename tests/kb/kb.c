@@ -20,6 +20,7 @@
 #include "common/rng.h"
 #include "common/tool.h"
 #include "kb/kb.h"
+#include "target/target.h"
 #include "tap.h"
 
 const struct tool tool = {.name = "kb-test"};
@@ -742,6 +743,10 @@ static void test_lost_wake(void)
 {
 	int pair[2], status, wrote = in_child(write_it, "lost.kb", NULL);
 	char byte;
+	if (target_is_emulated()) {
+		skip("who waits for a lock that nobody hands on gets it", "an emulator does not tell the kernel of such locks");
+		return;
+	}
 	if (wrote || pipe(pair))
 		exit(1);
 	fflush(NULL);

@@ -2,14 +2,14 @@
 #include "target/rate.h"
 #include "target/x86/x86.h"
 
+enum { SUMS = 12, UNROLL = 4 };
+
 #ifdef __x86_64__
 /* Sums in 12 registers cover a latency of 5 on 2 ports; 0 and 1 are the operands.
  * Intrinsics would need headers and flags for the whole file: instructions are written out. */
 #define ALL(OP, r) OP(r, 2) OP(r, 3) OP(r, 4) OP(r, 5) OP(r, 6) OP(r, 7) OP(r, 8) OP(r, 9) OP(r, 10) OP(r, 11) OP(r, 12) OP(r, 13)
 #define CLOBBERS \
 	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
-enum { SUMS = 12, UNROLL = 4 };
-
 #define STEPS(name, OP, r) \
 	static void name(long n) \
 	{ \
@@ -55,16 +55,7 @@ MADDWD_STEPS(maddwd128, "xmm")
 STEPS(fma_ph, FMA_PH, "zmm")
 STEPS(dpbf16, DPBF16, "zmm")
 
-/* Products that one instruction adds, twice: bytes of the vector a byte of what is multiplied. */
-#define OPS(bytes, of) (2.0 * SUMS * UNROLL * (bytes) / (of))
-const struct rate x86_rates[] = {
-	{"fma128", X86_FMA, OPS(16, 4), fma128},          {"fma256", X86_FMA, OPS(32, 4), fma256},
-	{"fma512", X86_AVX512, OPS(64, 4), fma512},       {"vpdpbusd", X86_VNNI, OPS(64, 1), dpbusd512},
-	{"vpdpbusd256", X86_VNNI, OPS(32, 1), dpbusd256}, {"vpdpbusd_vex", X86_AVXVNNI, OPS(32, 1), dpbusd_vex},
-	{"vpmaddwd", X86_AVX512, OPS(64, 2), maddwd512},  {"vpmaddwd256", X86_AVX2, OPS(32, 2), maddwd256},
-	{"pmaddwd", X86_AVX2, OPS(16, 2), maddwd128},     {"vfmaddph", X86_FP16, OPS(64, 2), fma_ph},
-	{"vdpbf16ps", X86_BF16, OPS(64, 2), dpbf16},      {NULL},
-};
+#define LOOP(name) name
 
 #define LOADS(r, size) \
 	"1:\n\t" \
@@ -86,7 +77,18 @@ void x86_read(const void *p, size_t n)
 		for (const volatile uint64_t *w = p; (const char *)w < end; w++)
 			(void)*w;
 }
-#else
-const struct rate x86_rates[] = {{NULL}};
+#else /* another machine, which only reads what rows say */
+#define LOOP(name) NULL
 void x86_read(const void *p, size_t n) {}
 #endif
+
+/* Products that one instruction adds, twice: bytes of the vector a byte of what is multiplied. */
+#define OPS(bytes, of) (2.0 * SUMS * UNROLL * (bytes) / (of))
+const struct rate x86_rates[] = {
+	{"fma128", X86_FMA, OPS(16, 4), LOOP(fma128)},          {"fma256", X86_FMA, OPS(32, 4), LOOP(fma256)},
+	{"fma512", X86_AVX512, OPS(64, 4), LOOP(fma512)},       {"vpdpbusd", X86_VNNI, OPS(64, 1), LOOP(dpbusd512)},
+	{"vpdpbusd256", X86_VNNI, OPS(32, 1), LOOP(dpbusd256)}, {"vpdpbusd_vex", X86_AVXVNNI, OPS(32, 1), LOOP(dpbusd_vex)},
+	{"vpmaddwd", X86_AVX512, OPS(64, 2), LOOP(maddwd512)},  {"vpmaddwd256", X86_AVX2, OPS(32, 2), LOOP(maddwd256)},
+	{"pmaddwd", X86_AVX2, OPS(16, 2), LOOP(maddwd128)},     {"vfmaddph", X86_FP16, OPS(64, 2), LOOP(fma_ph)},
+	{"vdpbf16ps", X86_BF16, OPS(64, 2), LOOP(dpbf16)},      {NULL},
+};
