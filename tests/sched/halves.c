@@ -111,6 +111,10 @@ static void interpreted(struct kernel *k, const struct target *t)
 /* The programs of one target compiled for another, which has the vectors and not the instruction: all of them where it is this one. */
 static void compiled(struct kernel *k, const struct target *t)
 {
+	if (target_is_foreign(t)) {
+		skip("compiled", "another kind of CPU");
+		return;
+	}
 	struct target soft = *t;
 	bool runs = target_host()->features & X86_AVX512;
 	int n = runs ? ALL : 1;
