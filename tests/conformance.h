@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "onnx/onnx.h"
+#include "target/target.h"
 #include "tap.h"
 
 struct conformance {
@@ -29,7 +30,7 @@ static struct tensor *read_nth(const char *dir, const char *kind, size_t i, stru
 }
 
 enum { PASSED, FAILED, UNSUPPORTED };
-enum { CASE_SECONDS = 20 }; /* of a CPU, at most; ten times as many where others have it */
+enum { CASE_SECONDS = 20, SLOWER = 10 }; /* of a CPU, at most; more of an emulated one, and where others have it */
 
 static int fork_case(const struct conformance *c, const char *dir, const char *name)
 {
@@ -43,8 +44,9 @@ static int fork_case(const struct conformance *c, const char *dir, const char *n
 	if (!pid) {
 		dup2(p[1], 2);
 		close(p[0]);
-		setrlimit(RLIMIT_CPU, &(struct rlimit){CASE_SECONDS, CASE_SECONDS});
-		alarm(10 * CASE_SECONDS);
+		rlim_t seconds = target_is_emulated() ? SLOWER * CASE_SECONDS : CASE_SECONDS;
+		setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
+		alarm((unsigned)(SLOWER * seconds));
 		c->run(dir);
 		_exit(0);
 	}
