@@ -27,7 +27,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Asinh, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Atan, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Atanh, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
-	X(Attention, 3, 7, 1, 4, PURE, \
+	X(Attention, 3, 9, 1, 4, PURE, \
 	  "is_causal:i=0 kv_num_heads:i left_window_size:i=-1 q_num_heads:i " \
 	  "qk_matmul_output_mode:i=0 right_window_size:i=-1 scale:f softcap:f=0 softmax_precision:i") \
 	X(AveragePool, 1, 1, 1, 1, PURE | ANCHOR | WINDOW, \

@@ -10,8 +10,9 @@ struct attention {
 	double scale, softcap;
 	int mode, precision; /* precision: the type of the softmax, NATIVE_NONE: that of the sums */
 	const struct native_tensor *q, *k, *v, *mask, *past_k, *past_v, *nonpad;
-	int64_t mask_stride[3], mask_keys; /* of batch, head, query; extent along keys */
-	void *y, *qk;                      /* qk NULL: not wanted */
+	const struct native_tensor *k_scale, *v_scale; /* of keys and values that are codes of 8 bits; NULL: they are numbers */
+	int64_t mask_stride[3], mask_keys;             /* of batch, head, query; extent along keys */
+	void *y, *qk;                                  /* qk NULL: not wanted */
 	int type;
 };
 
@@ -70,6 +71,24 @@ static const char *attention_past(struct native *n, struct attention *a)
 	return NULL;
 }
 
+/* The scales of operand `codes` are f32 and broadcast to it. *scale NULL: it is numbers. */
+static const char *attention_codes(struct native *n, int codes, int scales, const struct native_tensor **scale)
+{
+	const struct native_tensor *t = &n->in[codes], *s = native_has(n, scales) ? &n->in[scales] : NULL;
+
+	*scale = s;
+	if ((t->type == NATIVE_I8) != (s != NULL))
+		return native_why(n, "operand %d %s", codes, s ? "has scales and is no i8" : "is codes without scales");
+	if (!s)
+		return NULL;
+	if (s->type != NATIVE_F32 || s->rank > t->rank || t->rank != 4 || native_has(n, 4) || (s->first && (s->first != 3 || s->rank != 4)))
+		return native_why(n, "operand %d is no scales of caches", scales);
+	for (int i = 0; i < s->rank; i++)
+		if (s->dims[i] != 1 && s->dims[i] != t->dims[4 - s->rank + i])
+			return native_why(n, "operand %d does not broadcast to operand %d", scales, codes);
+	return NULL;
+}
+
 static const char *attention_mask(struct native *n, struct attention *a)
 {
 	const struct native_tensor *t = &n->in[3];
@@ -99,9 +118,14 @@ static const char *attention_read(struct native *n, struct attention *a)
 	int64_t k, groups, vlength, size;
 	const char *why;
 
-	if (n->nin < 3 || !native_is_float(n->in[0].type) || !native_is_float(n->in[1].type) || !native_is_float(n->in[2].type))
+	if (n->nin < 3 || !native_is_float(n->in[0].type))
 		return native_no_type();
+	for (int i = 1; i < 3; i++)
+		if (!native_is_float(n->in[i].type) && n->in[i].type != NATIVE_I8)
+			return native_no_type();
 	*a = (struct attention){.q = &n->in[0], .k = &n->in[1], .v = &n->in[2], .type = n->in[0].type};
+	if ((why = attention_codes(n, 1, 7, &a->k_scale)) || (why = attention_codes(n, 2, 8, &a->v_scale)))
+		return why;
 	a->flat = a->q->rank == 3;
 	if ((why = attention_extents(n, 0, native_int(n, "q_num_heads"), &a->heads, &a->queries, &a->size)) ||
 	    (why = attention_extents(n, 1, native_int(n, "kv_num_heads"), &a->groups, &k, &size)) ||
@@ -286,11 +310,31 @@ static int64_t attention_halves(const uint16_t *half, int64_t n, float *to)
 }
 #endif
 
+#ifdef NATIVE_EIGHT_CODES
+#define ATTENTION_CODES(p) NATIVE_EIGHT_CODES(p)
+#else
+#define ATTENTION_CODES(p) __builtin_convertvector(*(const attention_bytes *)(p), attention_ints)
+#endif
+typedef int8_t attention_bytes __attribute__((vector_size(8), aligned(sizeof(int8_t)), may_alias));
+
+/* As many of n codes of 8 bits as whole vectors hold. */
+static int64_t attention_eights(const int8_t *from, int64_t n, float *to)
+{
+	int64_t k = 0;
+
+	for (; k + attention_float_lanes <= n; k += attention_float_lanes)
+		*(attention_float_vec *)(to + k) = __builtin_convertvector((attention_ints)ATTENTION_CODES(from + k), attention_float_vec);
+	return k;
+}
+
 /* Elements [i, i + n) of p. */
 static void attention_float_widen(int type, const void *p, int64_t i, int64_t n, float *to)
 {
 	const uint16_t *half = (const uint16_t *)p + i;
-	int64_t k = type == NATIVE_F16 ? attention_halves(half, n, to) : type == NATIVE_BF16 ? attention_brains(half, n, to) : 0;
+	int64_t k = type == NATIVE_F16    ? attention_halves(half, n, to)
+		    : type == NATIVE_BF16 ? attention_brains(half, n, to)
+		    : type == NATIVE_I8   ? attention_eights((const int8_t *)p + i, n, to)
+					  : 0;
 
 	switch (type) {
 	case NATIVE_F32: memcpy(to, (const float *)p + i, sizeof *to * (size_t)n); return;

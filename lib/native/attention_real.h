@@ -9,6 +9,8 @@ struct ATTENTION(rows) {
 	const struct native_tensor *from_past, *from_now;
 	int64_t past_at, at, size;
 	ATTENTION_REAL *block;
+	const float *scale;               /* of row 0, if the rows are codes */
+	int64_t scale_stride, scale_step; /* from one row to the next, from one number of a row to the next; 0: one for all */
 };
 
 /* A query of a tile. */
@@ -34,10 +36,28 @@ static void ATTENTION(put)(int type, void *p, int64_t i, int64_t n, const ATTENT
 			native_set(type, p, i + k, from[k]);
 }
 
-/* Rows of head g of batch b; memory: for a block of them, if they have to be widened. */
+/* Where the scales of head g of batch b begin, which broadcast to [batch, groups, keys, size]. */
+static void ATTENTION(scales_of)(struct ATTENTION(rows) * r, const struct native_tensor *t, int64_t b, int64_t g)
+{
+	int64_t stride[4] = {0}, at[4] = {b, g}, next = 1, first = 0;
+
+	for (int k = 3; k >= 0; k--) {
+		int axis = t->first ? (const int[]){2, 0, 1, 3}[k] : k, own = axis - (4 - t->rank);
+		int64_t extent = own < 0 ? 1 : t->dims[own];
+		stride[axis] = extent == 1 ? 0 : next;
+		next *= extent;
+	}
+	for (int k = 0; k < 2; k++)
+		first += at[k] * stride[k];
+	r->scale = (const float *)t->data + first;
+	r->scale_stride = stride[2];
+	r->scale_step = stride[3];
+}
+
+/* Rows of head g of batch b; memory: for a block of them, if they have to be widened. scales: of codes, else NULL. */
 static struct ATTENTION(rows)
-	ATTENTION(rows_of)(const struct attention *a, const struct native_tensor *past, const struct native_tensor *now, int64_t b,
-			   int64_t g, int64_t size, ATTENTION_REAL *memory)
+	ATTENTION(rows_of)(const struct attention *a, const struct native_tensor *past, const struct native_tensor *now,
+			   const struct native_tensor *scales, int64_t b, int64_t g, int64_t size, ATTENTION_REAL *memory)
 {
 	int64_t before = (b * a->groups + g) * a->past * size, stride, at = attention_at(a, now, b, g, size, &stride);
 	struct ATTENTION(rows) r = {.npast = a->past, .past_stride = size, .stride = stride, .used = attention_used(a, b)};
@@ -53,6 +73,8 @@ static struct ATTENTION(rows)
 	r.at = at;
 	r.size = size;
 	r.block = memory;
+	if (scales)
+		ATTENTION(scales_of)(&r, scales, b, g);
 	return r;
 }
 
@@ -74,6 +96,25 @@ static void ATTENTION(widen_rows)(const struct native_tensor *t, int64_t at, int
 	}
 }
 
+/* Codes of rows [lo, hi) in the block become numbers, if each number of a row has a scale. */
+static void ATTENTION(scale_numbers)(const struct ATTENTION(rows) * r, int64_t lo, int64_t hi)
+{
+	const float *scale = r->scale + lo * r->scale_stride;
+	ATTENTION_REAL *to = r->block;
+
+	for (int64_t s = lo; s < hi; s++, scale += r->scale_stride, to += r->size)
+		for (int64_t i = 0; i < r->size; i++)
+			to[i] *= scale[i * r->scale_step];
+}
+
+/* x[s], the score of row s or its part in the sum of values, times the scale of the row, if rows are codes with one each. A row whose part
+ * is 0 is not looked at. */
+static void ATTENTION(scale_scores)(const struct ATTENTION(rows) * r, int64_t lo, int64_t hi, bool parts, ATTENTION_REAL *x)
+{
+	for (int64_t s = lo; s < hi && r->scale && !r->scale_step; s++)
+		x[s] = parts && x[s] == 0 ? 0 : x[s] * r->scale[s * r->scale_stride];
+}
+
 /* Rows [lo, hi), of which there are at most ATTENTION_BLOCK, as they can be read. */
 static struct ATTENTION(rows) ATTENTION(readable)(const struct ATTENTION(rows) * r, int64_t lo, int64_t hi)
 {
@@ -91,6 +132,8 @@ static struct ATTENTION(rows) ATTENTION(readable)(const struct ATTENTION(rows) *
 		ATTENTION_REAL *to = r->block + (from - lo) * r->size;
 		ATTENTION(widen_rows)(r->from_now, at, r->stride, hi - from, r->used - from, r->size, to);
 	}
+	if (r->scale && r->scale_step)
+		ATTENTION(scale_numbers)(r, lo, hi);
 	return (struct ATTENTION(rows)){.now = r->block, .npast = lo, .stride = r->size, .used = hi};
 }
 
@@ -375,6 +418,7 @@ static void ATTENTION(tile)(const struct attention *a, struct ATTENTION(work) * 
 	}
 	for (int j = 0; j < n; j++) {
 		struct ATTENTION(row) *r = &t[j];
+		ATTENTION(scale_scores)(k, lo, hi, false, r->score);
 		ATTENTION(put_qk)(a, 0, r);
 		for (int64_t s = lo; s < hi && a->softcap > 0; s++)
 			r->score[s] = (ATTENTION_REAL)a->softcap * ATTENTION_TANH(r->score[s] / (ATTENTION_REAL)a->softcap);
@@ -382,6 +426,8 @@ static void ATTENTION(tile)(const struct attention *a, struct ATTENTION(work) * 
 		ATTENTION(put_qk)(a, 2, r);
 		ATTENTION(softmax)(a, r);
 		ATTENTION(put_qk)(a, 3, r);
+		if (r->seen)
+			ATTENTION(scale_scores)(v, r->lo, r->hi, true, r->score);
 	}
 	ATTENTION(values)(t, n, v, lo, hi, a->vsize, w->spare);
 	for (int j = 0; j < n; j++) {
@@ -433,8 +479,8 @@ static void ATTENTION(share)(void *args, long begin, long end, int thread)
 	for (int64_t t = begin; t < end; t++) {
 		int64_t g = t / c->tiles % a->groups, b = t / c->tiles / a->groups, i = t % c->tiles * ATTENTION_ROWS;
 		int many = c->rows - i < ATTENTION_ROWS ? (int)(c->rows - i) : ATTENTION_ROWS;
-		struct ATTENTION(rows) k = ATTENTION(rows_of)(a, a->past_k, a->k, b, g, a->size, w->k),
-				       v = ATTENTION(rows_of)(a, a->past_v, a->v, b, g, a->vsize, w->v);
+		struct ATTENTION(rows) k = ATTENTION(rows_of)(a, a->past_k, a->k, a->k_scale, b, g, a->size, w->k),
+				       v = ATTENTION(rows_of)(a, a->past_v, a->v, a->v_scale, b, g, a->vsize, w->v);
 		for (int j = 0; j < many; j++)
 			ATTENTION(begin)(a, &w->row[j], b, g, i + j);
 		ATTENTION(tile)(a, w, many, &k, &v);

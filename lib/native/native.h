@@ -15,8 +15,8 @@
 #define NATIVE
 #endif
 
-/* NATIVE_EIGHT_HALVES(p), where the target has an instruction for it (lib/target): 8 floats of 16 bits at p, which is aligned as one of them,
- * as a vector of float. */
+/* Where the target has an instruction for it (lib/target): NATIVE_EIGHT_HALVES(p), 8 floats of 16 bits at p, which is aligned as one of them,
+ * as a vector of float; NATIVE_EIGHT_CODES(p), 8 bytes at p, with their signs, as a vector of int32_t. */
 
 /* The numbers of enum dtype. Elements of fewer than 8 bits have a byte each; of a bool every byte but 0 is true. */
 enum native_type {

@@ -346,11 +346,29 @@ static bool split_parts(struct expander *x)
 	return false;
 }
 
+/* Keys and values that are codes become numbers before it. */
+static bool codes_apart(struct expander *x)
+{
+	if (opset_own_operand(at(x)) < 0)
+		return false;
+	for (uint32_t i = 1; i < 3; i++)
+		if (operand(x, i + 6)) {
+			val_id v = bin(x, OP_Mul, cast(x, operand(x, i), DT_F32), operand(x, i + 6));
+			at(x)->in[i] = v;
+			at(x)->in[i + 6] = 0;
+		}
+	while (at(x)->nin && !at(x)->in[at(x)->nin - 1])
+		at(x)->nin--;
+	vec_push(&x->made, x->at);
+	return true;
+}
+
 /* What takes the place of a node; false: the node stays, as it is or with other operands. */
 static const struct {
 	enum opcode op;
 	bool (*f)(struct expander *x);
 } rows[] = {
+	{OP_Attention, codes_apart},
 	{OP_CastLike, cast_like},
 	{OP_Celu, celu},
 	{OP_Gelu, gelu},

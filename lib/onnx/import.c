@@ -14,6 +14,7 @@
 #include "onnx/gguf/gguf.h"
 #include "onnx/import.h"
 #include "onnx/names.h"
+#include "onnx/opsets.h"
 #include "onnx/wire.h"
 #include "op/op.h"
 
@@ -363,6 +364,8 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 		attr_set_int(m, id, "captures", (int64_t)extra.n);
 	else
 		trim(n);
+	if (opset_own_operand(n) >= 0)
+		import_die(c, "%u operands, takes %d", n->nin, opset_own_operand(n));
 	if (op != OP_OTHER)
 		convert_node(c, id);
 	else if (!(c->opts.keep_foreign && foreign_keep(c, id)) && !contrib_expand(c, id))

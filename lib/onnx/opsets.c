@@ -249,6 +249,8 @@ static const struct {
 	uint8_t since, operand;
 } operands[] = {
 	{OP_Attention, 24, 6},
+	{OP_Attention, OPSET_NONE, 7}, /* scales of codes: hone's own */
+	{OP_Attention, OPSET_NONE, 8},
 	{OP_Pad, 18, 3},
 };
 
@@ -504,6 +506,15 @@ bool opset_lacks(struct module *m, const struct node *n, int opset)
 		if (whole[i].op == n->op && opset > whole[i].last)
 			return dtype_is_int(val(m, n->in[0])->type.dtype);
 	return false;
+}
+
+int opset_own_operand(const struct node *n)
+{
+	for (size_t i = 0; i < COUNT(operands); i++)
+		if (operands[i].op == n->op && operands[i].since == OPSET_NONE && operands[i].operand < n->nin &&
+		    n->in[operands[i].operand])
+			return operands[i].operand;
+	return -1;
 }
 
 int opset_needed(struct module *m, const struct node *n)

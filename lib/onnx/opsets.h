@@ -3,9 +3,12 @@
 #define HONE_OPSETS_H
 #include "graph/module.h"
 
-enum { OPSET_OLDEST = 7 };
+enum { OPSET_OLDEST = 7, OPSET_NONE = 255 };
 
-/* The lowest opset, at least OPSET_OLDEST, at which n means the same. */
+/* An operand of n that no opset has; -1: each has one. */
+int opset_own_operand(const struct node *n);
+
+/* The lowest opset, at least OPSET_OLDEST, at which n means the same; OPSET_NONE: there is none. */
 int opset_needed(struct module *m, const struct node *n);
 
 /* Is n of a type that its operator had once, but has no more in `opset`? opset_expand puts casts around it. */

@@ -117,9 +117,24 @@ static const char *check_precision(struct infer *I)
 	return p == 1 || p == 10 || p == 11 || p == 16 ? NULL : rule_why(I, "softmax_precision is %lld; takes 1, 10, 11, 16", (long long)p);
 }
 
+/* Keys or values that are codes of 8 bits have scales, which broadcast to them. These operands are hone's own: no file has them. */
+static const char *check_codes(struct infer *I, uint32_t codes, uint32_t scales)
+{
+	enum dtype t = I->in[codes].dtype;
+
+	if (t && (t == DT_I8) != rule_has(I, scales))
+		return rule_why(I, "operand %u is %s %s scales", codes, dtype_name(t), t == DT_I8 ? "without" : "with");
+	if (!rule_has(I, scales))
+		return NULL;
+	if (rule_has(I, 4) || (rule_rank(I, codes) >= 0 && rule_rank(I, codes) != 4))
+		return rule_why(I, "operand %u is codes, which a cache of four axes has", codes);
+	return rule_rank(I, codes) < 0 ? NULL : rule_into(I, scales, 4, I->in[codes].dims);
+}
+
 static const char *attention_operands(struct infer *I, const struct extents *q, const struct extents *k, const struct extents *v)
 {
 	int64_t h, g, cap = attr_i(I->n, "qk_matmul_output_mode");
+	const char *why;
 
 	for (uint32_t i = 1; i < 3; i++)
 		if (rule_rank(I, i) >= 0 && rule_rank(I, 0) >= 0 && rule_rank(I, i) != rule_rank(I, 0))
@@ -133,6 +148,9 @@ static const char *attention_operands(struct infer *I, const struct extents *q, 
 		return "past_key and past_value come together";
 	if (rule_has(I, 4) && rule_has(I, 6))
 		return "nonpad_kv_seqlen does not go with past keys";
+	for (uint32_t i = 1; i < 3; i++)
+		if ((why = check_codes(I, i, i + 6)))
+			return why;
 	return cap < 0 || cap > 3 ? rule_why(I, "qk_matmul_output_mode is %lld; takes 0 to 3", (long long)cap) : NULL;
 }
 

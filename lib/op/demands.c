@@ -16,8 +16,9 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Asinh] = {"F", ""},
 	[OP_Atan] = {"F", ""},
 	[OP_Atanh] = {"F", ""},
-	[OP_Attention] = {"F{3,4} F{3,4} F{3,4} P F=1 F=2 L!", /* keys of a narrower type than queries: a cache that is stored so */
-			  "kv_num_heads1.. left_window_size-1.. q_num_heads1.. qk_matmul_output_mode0..3 right_window_size-1.."},
+	[OP_Attention] =
+		{"F{3,4} +{3,4} +{3,4} P F=1 F=2 L! E{,4} E{,4}", /* keys of a narrower type than queries: a cache that is stored so */
+		 "kv_num_heads1.. left_window_size-1.. q_num_heads1.. qk_matmul_output_mode0..3 right_window_size-1.."},
 	[OP_AveragePool] = {"F[N,?,?,*]", WINDOW},
 	[OP_BatchNormalization] = {"F{1,} F[C] F=1[C] F[C] F=3[C]", ""},
 	[OP_Bernoulli] = {"F", "dtype="},

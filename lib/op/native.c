@@ -33,7 +33,7 @@ bool native_shares_out(const struct node *n) { return n->op == OP_Attention; }
 /* Keys and values, as caches keep them, and caches that change; shapes are the same in any order. */
 bool native_takes_first(const struct node *n, uint32_t i)
 {
-	return n->op == OP_Shape || n->op == OP_Size || (n->op == OP_Attention && (i == 1 || i == 2)) ||
+	return n->op == OP_Shape || n->op == OP_Size || (n->op == OP_Attention && (i == 1 || i == 2 || i == 7 || i == 8)) ||
 	       (n->op == OP_TensorScatter && i == 0);
 }
 

@@ -1,6 +1,6 @@
 """A decoder whose caches grow, as files have them: in one layer as exports of PyTorch are (Concat, heads repeated, MatMul, Softmax, the size of the
 mask named as a sum), in the other Attention of opset 23 with heads side by side. Prompt, tokens and chunks
-on two threads against ONNX Runtime."""
+on two threads against ONNX Runtime; then caches of codes of 8 bits, against ONNX Runtime on the graph that ge-narrow makes."""
 import subprocess
 import sys
 
@@ -106,21 +106,26 @@ class Decoder:
         return h.make_model(h.make_graph(self.nodes, "g", ins, outs, self.init), opset_imports=[h.make_opsetid("", 23)], ir_version=10)
 
 
-def compared(batch, runs):
-    library = Library("grows")
-    names = [i.name for i in session.get_inputs() if i.name.startswith("past")]
-    cache, seen, mask = {n: np.zeros((batch, GROUPS, 0, SIZE), np.float32) for n in names}, 0, np.zeros((batch, 0), np.int64)
+TYPES = {"tensor(float)": np.float32, "tensor(int8)": np.int8}
+
+
+def compared(stem, session, batch, runs):
+    """What differs in so many rows a run."""
+    library = Library(stem)
+    inputs = [i for i in session.get_inputs() if i.name.startswith("past")]
+    names, outputs = [i.name for i in inputs], [o.name for o in session.get_outputs()]
+    cache, seen, mask = {i.name: np.zeros((batch, GROUPS, 0, i.shape[3]), TYPES[i.type]) for i in inputs}, 0, np.zeros((batch, 0), np.int64)
     for number, rows in enumerate(runs):
         mask = np.concatenate([mask, np.ones((batch, rows), np.int64)], 1)
         mask[-1, 0] = seen < 9  # what is looked at changes
         feed = {"input_ids": rng.integers(0, VOCAB, (batch, rows)), "attention_mask": mask, "position_ids": np.tile(np.arange(seen, seen + rows), (batch, 1))}
         seen += rows
         want = session.run(None, {**feed, **cache})
-        cache = dict(zip(names, want[1:]))
+        cache = {n: want[outputs.index(n.replace("past_key_values", "present"))] for n in names}
         d = np.abs(library.run(**feed)["logits"] - want[0]).max()
         for n in names:
             got = library.state(n.replace("past_key_values", "present"))
-            d = max(d, np.abs(got - cache[n]).max() if got.shape == cache[n].shape else np.inf)
+            d = max(d, np.abs(got.astype(np.float32) - cache[n]).max() if got.shape == cache[n].shape and got.dtype == cache[n].dtype else np.inf)
         if not d < 2e-5:
             return f"run {number}: {d:.2g} apart"
     try:
@@ -130,13 +135,31 @@ def compared(batch, runs):
         return "" if "attention_mask" in str(e) or "past" in str(e) else str(e)
 
 
+def built(stem, more, states):
+    p = run(f"hone build d.onnx -o {stem} --threads 2 {keep} {more}")
+    return "" if not p.returncode and f"{states} of open sizes ({states} grow in place)" in p.stdout and " 0 on the slow path" in p.stdout else p.stdout[-600:]
+
+
+def run(command):
+    return subprocess.run(["bash", "-o", "pipefail", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def ok(what, why):
+    print(f"{'not ' if why else ''}ok - {what}", why, flush=True)
+
+
+RUNS = ((1, (7, 1, 1, 3, 1, 140, 1)), (2, (5, 1, 4, 1)))
 onnx.save(Decoder().model(), "d.onnx")
 keep = " ".join(f"--alias past_key_values.{i}.{k}=present.{i}.{k}" for i in range(len(LAYERS)) for k in ("key", "value"))
-p = subprocess.run(f"hone build d.onnx -o grows --threads 2 {keep}", shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-good = not p.returncode and "4 of open sizes (4 grow in place)" in p.stdout and " 0 on the slow path" in p.stdout
-print("ok - " if good else "not ok - ", "all caches grow in place", "" if good else p.stdout[-600:], sep="")
+ok("all caches grow in place", built("grows", "", 4))
 session = ort.InferenceSession("d.onnx", providers=["CPUExecutionProvider"])
-for batch, runs in ((1, (7, 1, 1, 3, 1, 140, 1)), (2, (5, 1, 4, 1))):
-    why = compared(batch, runs)
-    print(f"{'not ' if why else ''}ok - batch {batch}: the numbers of ONNX Runtime", why)
-print("1..3")
+for batch, runs in RUNS:
+    ok(f"batch {batch}: the numbers of ONNX Runtime", compared("grows", session, batch, runs))
+p = run(f"ge-import -q d.onnx | ge-shape -q | ge-narrow {keep} --state-type f16 | ge-dump | grep -c 'input past.*: f16'")
+ok("both kinds of caches are kept in f16", "" if "4 states kept in f16" in p.stdout and p.stdout.endswith("\n4\n") else p.stdout)
+p = run(f"ge-import -q d.onnx | ge-shape -q | ge-narrow -q {keep} --state-type i8 | ge-export -q -o codes.onnx")
+ok("codes and their scales grow in place", p.stdout if p.returncode else built("codes", "--state-type i8", 8))
+codes = ort.InferenceSession("codes.onnx", providers=["CPUExecutionProvider"])
+for batch, runs in RUNS:
+    ok(f"batch {batch}, codes: the numbers of ONNX Runtime", compared("codes", codes, batch, runs))
+print("1..7")

@@ -3,7 +3,7 @@ from ctypes import CDLL, POINTER, Structure, byref, c_char, c_char_p, c_int, c_i
 
 import numpy as np
 
-TYPES = {np.dtype(np.float32): 1, np.dtype(np.int64): 7, np.dtype(np.float16): 10}
+TYPES = {np.dtype(np.float32): 1, np.dtype(np.int8): 3, np.dtype(np.int64): 7, np.dtype(np.float16): 10}
 
 
 class Value(Structure):

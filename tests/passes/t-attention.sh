@@ -105,4 +105,30 @@ for type in f16 bf16; do
 		ge-layout read.g | ge-plan -q | ge-emit -q -o read && run-cmp -q --tol 1e-5 --range k=-0.001:0.0005 read.so wide.g
 	ok $? "keys of $type are read as they are"
 done
+# Codes of 8 bits: a scale for each row, and one for each number of a head, several blocks of them.
+codes() { # SHAPE-OF-V-SCALES
+	ge-load <<-END | ge-shape -o wide.g
+	hone-text 1
+	module ir=11 opset=28
+	const rows = i64[1] [70]
+	graph main {
+	  input q: f32[1,4,1,12]
+	  input k: i8[1,2,75,12]
+	  input v: i8[1,2,75,19]
+	  input ks: f32[1,2,75,1]
+	  input vs: f32[$1]
+	  kf = Cast(k) {to=1}
+	  vf = Cast(v) {to=1}
+	  kw = Mul(kf, ks)
+	  vw = Mul(vs, vf)
+	  y = Attention(q, kw, vw, -, -, -, @rows) {is_causal=1}
+	  output y = y
+	}
+	END
+	ge-fuse wide.g -o read.g
+}
+codes 1,2,1,19 && ge-dump read.g | grep -q 'Attention(q, k, v, -, -, -, @rows, ks, vs)' && ge-layout read.g | ge-plan -q | ge-emit -q -o read &&
+	run-cmp -q --tol 1e-5 --range ks=-0.01:0.02 read.so wide.g
+ok $? "codes are read as they are"
+codes 1 && ge-dump read.g | grep -q ', ks, vs)' && equal --tol 1e-5 read.g wide.g; ok $? "one scale for all"
 done_testing

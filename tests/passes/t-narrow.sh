@@ -89,7 +89,7 @@ is $? 0 "again: nothing changes"
 ge-narrow --last nothing last.g -o x.g 2>err; is "$? $(grep -c "no output 'nothing'" err)" "64 1" "--last of no output"
 
 # Caches of narrower types: rows are rounded once, when they come in, and read as they are stored.
-ge-load >cache.g <<'END'
+cat >cache.txt <<'END'
 hone-text 1
 module ir=10 opset=28
 symbol past 0 inf
@@ -113,12 +113,13 @@ graph main {
   output h_next = h_next
 }
 END
+ge-load -o cache.g cache.txt
 kept="--alias k=k_next --alias v=v_next --alias h=h_next"
-for type in f16 bf16; do
+for type in f16 bf16 i8; do
 	# shellcheck disable=SC2086
 	ge-shape cache.g | ge-narrow $kept --state-type $type -o n.g 2>err
 	is "$(grep -c 'state h stays f32\[1,2\]: main/h_next (Neg) makes it anew' err) $(grep -c "^ge-narrow: 2 states kept in $type" err)" "1 1" "$type: caches, and why not others"
-	ge-fuse n.g -o f.g && ge-dump f.g | grep -q "Attention(q, k_next, v_next, -, -, -, @rows)"
+	ge-fuse n.g -o f.g && ge-dump f.g | grep -q "Attention(q, k_next, v_next, -, -, -, @rows[,)]"
 	is $? 0 "$type: Attention reads them as they are"
 	run-ref --seed 3 n.g -o n.npz && run-ref --seed 3 f.g -o f.npz && run-cmp n.npz f.npz >out 2>&1
 	is $? 0 "$type: the same numbers"
@@ -126,5 +127,8 @@ for type in f16 bf16; do
 	ge-narrow -q $kept --state-type $type -o twice.g n.g && same_graph twice.g n.g
 	is $? 0 "$type: again: nothing changes"
 done
+ge-fuse f.g | ge-export -q -o f.onnx && ge-import -q f.onnx | run-ref -q --seed 3 -o x.npz && run-cmp -q x.npz n.npz; is $? 0 "i8: as a file, with the codes apart"
+sed 's/input h:/input k.scale:/; s/Neg(h)/Neg(k.scale)/' cache.txt | ge-load | ge-shape | ge-narrow --alias k=k_next --state-type i8 -o x.g 2>err
+is "$(grep -c "state k stays .*: its scales have an input's name" err)" 1 "i8: a name that is taken"
 ge-shape cache.g | ge-narrow --state-type f16 -o x.g 2>err; is "$? $(grep -c "no state is named" err)" "64 1" "--state-type without a state"
 done_testing

@@ -1,11 +1,11 @@
-/* Attention to caches that grow, in the one form whose caches stay where they are (past.c): Attention with an axis for heads. Files have it with
+/* Attention to caches that grow, in the one form whose caches stay where they are (op/past.h): Attention with an axis for heads. Files have it with
  * heads side by side, or as two products and a softmax of keys and values that are joined, and repeated for the queries that share them. */
 #include <string.h>
 #include "fuse.h"
 #include "op/op.h"
-#include "op/rewrite.h"
+#include "op/past.h"
 
-enum { QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, OPERANDS };
+enum { QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, VALID, KEY_SCALE, VALUE_SCALE, OPERANDS };
 
 static bool is_fixed(struct rewrite *rw, val_id v, int axis, int64_t *n)
 {
@@ -15,45 +15,6 @@ static bool is_fixed(struct rewrite *rw, val_id v, int axis, int64_t *n)
 }
 
 static bool is_input(struct rewrite *rw, val_id v) { return v && val(rw_module(rw), v)->kind == VAL_INPUT; }
-
-/* ---- heads side by side ---- */
-
-static const int64_t exchanged[] = {0, 2, 1, 3};
-
-static val_id transposed(struct rewrite *rw, node_id n, val_id v)
-{
-	v = rw_node(rw, n, OP_Transpose, 1, &v);
-	attr_set_ints(rw_module(rw), rw_node_of(rw, v), "perm", 4, exchanged);
-	return v;
-}
-
-static val_id reshaped(struct rewrite *rw, node_id n, val_id v, int rank, const int64_t *shape)
-{
-	return rw_node(rw, n, OP_Reshape, 2, (val_id[]){v, rw_constant_ints(rw, rank, shape)});
-}
-
-static const char *heads_apart(struct rewrite *rw, node_id n)
-{
-	struct module *m = rw_module(rw);
-	int64_t heads[] = {attr_i(node(m, n), "q_num_heads"), attr_i(node(m, n), "kv_num_heads"), attr_i(node(m, n), "kv_num_heads")};
-	uint32_t nin = node(m, n)->nin, nout = node(m, n)->nout;
-	val_id in[OPERANDS] = {0};
-
-	if (rw_type(rw, rw_in(rw, n, QUERY))->rank != 3 || nin != OPERANDS || nout < 3 || !is_input(rw, rw_in(rw, n, PAST_KEY)) ||
-	    !is_input(rw, rw_in(rw, n, PAST_VALUE)))
-		return NO_MATCH;
-	for (uint32_t i = 0; i < nin; i++)
-		in[i] = i > VALUE ? rw_in(rw, n, i)
-				  : transposed(rw, n, reshaped(rw, n, rw_in(rw, n, i), 4, (int64_t[]){0, 0, heads[i], -1}));
-	val_id y = rw_nodes_out(rw, n, OP_Attention, (int)nin, in, (int)nout);
-	node_id id = rw_node_of(rw, y);
-	rw_copy_attrs(rw, id, n);
-	for (uint32_t k = 1; k < nout; k++)
-		if (node(m, n)->out[k])
-			rw_replace(rw, node(m, n)->out[k], node(m, id)->out[k]);
-	rw_replace(rw, node(m, n)->out[0], reshaped(rw, n, transposed(rw, n, y), 3, (int64_t[]){0, 0, -1}));
-	return NULL;
-}
 
 /* ---- products and a softmax ---- */
 
@@ -122,7 +83,7 @@ static bool read_scores(struct rewrite *rw, val_id s, struct products *p)
 /* v as it is stored, if it is of a narrower type there. */
 static val_id stored(struct rewrite *rw, val_id v)
 {
-	node_id cast = rw_def(rw, v, OP_Cast);
+	node_id mul = rw_def(rw, v, OP_Mul), cast = rw_def(rw, mul ? rw_in(rw, mul, 0) : v, OP_Cast);
 
 	return cast ? rw_in(rw, cast, 0) : v;
 }
@@ -189,6 +150,70 @@ static const char *gather(struct rewrite *rw, node_id n)
 
 /* ---- caches of a narrower type ---- */
 
+/* Are both of the same shape, which is known? */
+static bool same_shape(struct rewrite *rw, val_id a, val_id b)
+{
+	const struct type *x = rw_type(rw, a), *y = rw_type(rw, b);
+
+	for (int k = 0; k < x->rank && x->rank == y->rank; k++)
+		if (!x->dims[k] || x->dims[k] != y->dims[k])
+			return false;
+	return x->rank >= 0 && x->rank == y->rank;
+}
+
+/* v is codes of 8 bits times scales, as numbers of type t: *codes and *scales, which broadcast to them. */
+static bool is_coded(struct rewrite *rw, val_id v, enum dtype t, val_id *codes, val_id *scales)
+{
+	node_id mul = rw_def(rw, v, OP_Mul);
+
+	for (uint32_t i = 0; i < 2 && mul; i++) {
+		node_id cast = rw_def(rw, rw_in(rw, mul, i), OP_Cast);
+		if (!cast)
+			continue;
+		*codes = rw_in(rw, cast, 0);
+		*scales = rw_in(rw, mul, 1 - i);
+		return t == DT_F32 && rw_type(rw, v)->dtype == t && rw_type(rw, *codes)->dtype == DT_I8 &&
+		       rw_type(rw, *scales)->dtype == t && rw_type(rw, *codes)->rank == 4 && same_shape(rw, *codes, v);
+	}
+	return false;
+}
+
+/* Attention n with codes for keys and values, or for one of them, which are the operands `in`. */
+static void read_codes(struct rewrite *rw, node_id n, const val_id *in)
+{
+	struct module *m = rw_module(rw);
+	uint32_t nin = in[VALUE_SCALE] ? OPERANDS : VALUE_SCALE;
+	val_id y = rw_nodes_out(rw, n, OP_Attention, (int)nin, in, (int)node(m, n)->nout);
+
+	rw_copy_attrs(rw, rw_node_of(rw, y), n);
+	for (uint32_t k = 0; k < node(m, n)->nout; k++)
+		if (node(m, n)->out[k])
+			rw_replace(rw, node(m, n)->out[k], node(m, rw_node_of(rw, y))->out[k]);
+}
+
+/* Keys or values are read as codes, if they are stored so. */
+static const char *as_codes(struct rewrite *rw, node_id n)
+{
+	enum dtype q = rw_type(rw, rw_in(rw, n, QUERY))->dtype;
+	val_id in[OPERANDS] = {0}, codes, scales;
+	bool any = false;
+
+	if (rw_in(rw, n, PAST_KEY) || rw_type(rw, rw_in(rw, n, QUERY))->rank != 4)
+		return NO_MATCH;
+	for (uint32_t i = 0; i < OPERANDS; i++)
+		in[i] = rw_in(rw, n, i);
+	for (uint32_t i = KEY; i <= VALUE; i++)
+		if (!in[i + KEY_SCALE - KEY] && is_coded(rw, in[i], q, &codes, &scales)) {
+			in[i] = codes;
+			in[i + KEY_SCALE - KEY] = scales;
+			any = true;
+		}
+	if (!any)
+		return NO_MATCH;
+	read_codes(rw, n, in);
+	return NULL;
+}
+
 /* Keys or values are read as they are stored. */
 static const char *as_stored(struct rewrite *rw, node_id n)
 {
@@ -205,20 +230,20 @@ static const char *as_stored(struct rewrite *rw, node_id n)
 	return any ? NULL : NO_MATCH;
 }
 
-/* These are no rules of ge-simplify: each time there is a softmax, an Attention with heads side by side, or a Cast before one, less. */
+/* These are no rules of ge-simplify: each time there is a softmax, or what stands between a cache and Attention, less. */
 static const struct rule rules[] = {
-	{"heads-apart", OP_Attention, heads_apart, "Attention to a past gets an axis for heads", MEASURE_WORK},
 	{"gather-attention", OP_MatMul, gather, "MatMul, Softmax, MatMul of caches that grow become Attention", MEASURE_WORK},
+	{"as-codes", OP_Attention, as_codes, "Attention reads keys and values as codes and scales", MEASURE_WORK},
 	{"as-stored", OP_Attention, as_stored, "Attention reads keys and values in the type in which they are kept", MEASURE_WORK},
 };
 
 void find_cached(struct module *m, const struct pass_ctx *c)
 {
-	struct rule_run run[] = {{.rule = &rules[0]}, {.rule = &rules[1]}, {.rule = &rules[2]}};
+	struct rule_run run[] = {{.rule = &rule_heads_apart}, {.rule = &rules[0]}, {.rule = &rules[1]}, {.rule = &rules[2]}};
 	uint32_t applied = 0;
 
-	rewrite_module(m, run, 3, c, false);
-	for (int i = 0; i < 3; i++)
+	rewrite_module(m, run, 4, c, false);
+	for (int i = 0; i < 4; i++)
 		applied += run[i].applied;
 	if (applied)
 		infer_module(m, NULL);

@@ -34,8 +34,6 @@ void expand_attentions(struct module *m, const struct pass_ctx *c);
 /* Attention to caches that grow, as products or with heads side by side, becomes Attention with an axis for heads. All graphs; types are
  * inferred again. */
 void find_cached(struct module *m, const struct pass_ctx *c);
-/* Attention of the main graph whose past is an input and whose present is an output becomes Concats and Attention to what they give. */
-void split_pasts(struct module *m, graph_id g, const struct pass_ctx *c);
 /* Puts the bodies of all Fused nodes of graph g back in their place. */
 void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c);
 #endif

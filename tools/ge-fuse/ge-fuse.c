@@ -1,4 +1,5 @@
 #include "fuse.h"
+#include "op/past.h"
 
 static bool undo, no_producers;
 
@@ -40,7 +41,7 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 	for (size_t i = 0; i < list.n; i++)
 		if (!is_fused[list.a[i]]) {
 			split_einsums(m, list.a[i], c);
-			split_pasts(m, list.a[i], c);
+			split_pasts(m, list.a[i], false, c);
 			split_unpacking(m, list.a[i], c);
 		}
 	p.uses = uses_new(m);

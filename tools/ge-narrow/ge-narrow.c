@@ -427,7 +427,7 @@ enum { KEY_LAST = 'l', KEY_ALIAS = 1000, KEY_STATE_TYPE };
 static const struct argp_option options[] = {
 	{"last", KEY_LAST, "OUTPUT", 0, "keep the last place of this output along its last axis but one (may be repeated)", 0},
 	{"alias", KEY_ALIAS, "INPUT=OUTPUT", 0, "the library will keep INPUT: what OUTPUT is in one run, INPUT is in the next", 0},
-	{"state-type", KEY_STATE_TYPE, "TYPE", 0, "caches that are kept are of TYPE: f16 or bf16", 0},
+	{"state-type", KEY_STATE_TYPE, "TYPE", 0, "caches that are kept are of TYPE: f16, bf16 or i8", 0},
 	{0},
 };
 
@@ -438,8 +438,8 @@ static error_t option(int key, char *arg)
 	case KEY_ALIAS: vec_push(&aliases, arg); return 0;
 	case KEY_STATE_TYPE:
 		state_type = dtype_parse(arg, strlen(arg));
-		if (state_type != DT_F16 && state_type != DT_BF16)
-			die(EX_BADUSE, "--state-type %s: takes f16 or bf16", arg);
+		if (state_type != DT_F16 && state_type != DT_BF16 && state_type != DT_I8)
+			die(EX_BADUSE, "--state-type %s: takes f16, bf16 or i8", arg);
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}

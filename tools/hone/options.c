@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
 	 "the library keeps a state: each run's OUTPUT becomes\nthe next run's INPUT"},
 	{"last", 0, "OUTPUT", MODELS, "narrow",
 	 "only the last place of OUTPUT along its last axis but\none: of a language model's logits, the last token's"},
-	{"state-type", 0, "TYPE", MODELS, "narrow", "caches that are kept are of TYPE: f16 or bf16"},
+	{"state-type", 0, "TYPE", MODELS, "narrow", "caches that are kept are of TYPE: f16, bf16 or i8"},
 	{"embed", 0, NULL, LIBRARIES, "emit", "put the weights into the C file"},
 	{"gears", 0, "NAME=SIZE,...", MODELS, "gears", "a graph for each of these sizes in one library, as\nge-gears takes them"},
 	{"histogram", 0, "FILE", MODELS, "gears", "gears chosen by how often sizes come: lines\nNAME=SIZE COUNT"},

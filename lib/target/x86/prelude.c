@@ -170,6 +170,13 @@ static const char eight_halves_text[] =
 	"#ifdef __F16C__\n"
 	"typedef short native_eight __attribute__((vector_size(16), aligned(2), may_alias));\n"
 	"#define NATIVE_EIGHT_HALVES(p) __builtin_ia32_vcvtph2ps256(*(const native_eight *)(p))\n"
+	"#endif\n"
+	"#if defined __AVX2__ && !defined __clang__\n"
+	"typedef long long native_eight_word __attribute__((aligned(1), may_alias));\n"
+	"typedef long long native_eight_words __attribute__((vector_size(16)));\n"
+	"typedef char native_eight_bytes __attribute__((vector_size(16)));\n"
+	"#define NATIVE_EIGHT_CODES(p) \\\n"
+	"\t__builtin_ia32_pmovsxbd256((native_eight_bytes)(native_eight_words){*(const native_eight_word *)(p)})\n"
 	"#endif\n";
 
 static const char pause_text[] =

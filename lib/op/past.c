@@ -1,14 +1,64 @@
 /* Attention to a past that comes in and a present that goes out: a Concat each for keys and values, and Attention to what they give. So a
  * cache is one value, which a library that keeps it lets grow (ge-layout --alias). */
-#include "fuse.h"
 #include "op/op.h"
+#include "op/past.h"
 
 enum { QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, VALID, OPERANDS };
+
+/* ---- heads side by side ---- */
+
+static const int64_t exchanged[] = {0, 2, 1, 3};
+
+static val_id transposed(struct rewrite *rw, node_id n, val_id v)
+{
+	v = rw_node(rw, n, OP_Transpose, 1, &v);
+	attr_set_ints(rw_module(rw), rw_node_of(rw, v), "perm", 4, exchanged);
+	return v;
+}
+
+static val_id reshaped(struct rewrite *rw, node_id n, val_id v, int rank, const int64_t *shape)
+{
+	return rw_node(rw, n, OP_Reshape, 2, (val_id[]){v, rw_constant_ints(rw, rank, shape)});
+}
+
+static bool from_outside(struct rewrite *rw, node_id n, uint32_t i)
+{
+	return rw_in(rw, n, i) && val(rw_module(rw), rw_in(rw, n, i))->kind == VAL_INPUT;
+}
+
+static const char *heads_apart(struct rewrite *rw, node_id n)
+{
+	struct module *m = rw_module(rw);
+	int64_t heads[] = {attr_i(node(m, n), "q_num_heads"), attr_i(node(m, n), "kv_num_heads"), attr_i(node(m, n), "kv_num_heads")};
+	uint32_t nin = node(m, n)->nin, nout = node(m, n)->nout;
+	val_id in[VALID] = {0};
+
+	if (rw_type(rw, rw_in(rw, n, QUERY))->rank != 3 || nin != VALID || nout < 3 || !from_outside(rw, n, PAST_KEY) ||
+	    !from_outside(rw, n, PAST_VALUE))
+		return NO_MATCH;
+	for (uint32_t i = 0; i < nin; i++)
+		in[i] = i > VALUE ? rw_in(rw, n, i)
+				  : transposed(rw, n, reshaped(rw, n, rw_in(rw, n, i), 4, (int64_t[]){0, 0, heads[i], -1}));
+	val_id y = rw_nodes_out(rw, n, OP_Attention, (int)nin, in, (int)nout);
+	node_id id = rw_node_of(rw, y);
+	rw_copy_attrs(rw, id, n);
+	for (uint32_t k = 1; k < nout; k++)
+		if (node(m, n)->out[k])
+			rw_replace(rw, node(m, n)->out[k], node(m, id)->out[k]);
+	rw_replace(rw, node(m, n)->out[0], reshaped(rw, n, transposed(rw, n, y), 3, (int64_t[]){0, 0, -1}));
+	return NULL;
+}
+
+/* No rule of ge-simplify: each time there is an Attention with heads side by side less. */
+const struct rule rule_heads_apart = {"heads-apart", OP_Attention, heads_apart, "Attention to a past gets an axis for heads", MEASURE_WORK};
+
+/* ---- past and present ---- */
 
 struct present {
 	struct module *m;
 	graph_id g;
 	node_id root;
+	bool counted;
 	VEC(node_id) order; /* of the graph, as it becomes */
 };
 
@@ -116,7 +166,7 @@ static void split(struct present *p)
 	nin += in[MASK] != 0;
 	in[KEY] = join(p, PAST_KEY, KEY, 1);
 	in[VALUE] = join(p, PAST_VALUE, VALUE, 2);
-	if (looks_at_place(node(m, p->root))) {
+	if (p->counted || looks_at_place(node(m, p->root))) {
 		in[VALID] = valid_keys(p, in[KEY]);
 		nin = OPERANDS;
 	}
@@ -126,9 +176,9 @@ static void split(struct present *p)
 	n->nout = n->nout > 3 ? n->nout : 1;
 }
 
-void split_pasts(struct module *m, graph_id g, const struct pass_ctx *c)
+void split_pasts(struct module *m, graph_id g, bool counted, const struct pass_ctx *c)
 {
-	struct present p = {.m = m, .g = g};
+	struct present p = {.m = m, .g = g, .counted = counted};
 	bool changed = false;
 
 	if (g != m->main)
@@ -150,4 +200,15 @@ void split_pasts(struct module *m, graph_id g, const struct pass_ctx *c)
 			vec_push(&graph(m, g)->nodes, p.order.a[i]);
 	}
 	vec_free(&p.order);
+}
+
+void join_pasts(struct module *m, const struct pass_ctx *c)
+{
+	struct rule_run run = {.rule = &rule_heads_apart};
+
+	rewrite_module(m, &run, 1, c, false);
+	if (run.applied)
+		infer_module(m, NULL);
+	split_pasts(m, m->main, true, c);
+	infer_module(m, NULL);
 }
