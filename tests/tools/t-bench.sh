@@ -76,6 +76,9 @@ has onnxsim && try simplify.py digits "$python" -B bench/simplify.py examples/di
 has onnxruntime && try readers.py 'geometric mean' "$python" -B bench/readers.py --seconds 0.1 examples/digits/digits.onnx ||
 	pass_over readers.py 'no python with onnxruntime (HONE_PYTHON)'
 
+has onnxruntime,torch,transformers && [ -z "${ASAN_OPTIONS-}" ] &&
+	try optimised.py geomean "$python" -B bench/optimised.py -o "$out/optimised" --layers 1 --width 64 --rounds 1 bert ||
+	pass_over optimised.py 'no python with onnxruntime, torch and transformers (HONE_PYTHON)'
 has onnxruntime.quantization && try quantised.py digits_qdq "$python" -B bench/quantised.py -o "$out" --set batch=1 examples/digits/digits.onnx ||
 	pass_over quantised.py 'no python with onnxruntime and onnx (HONE_PYTHON)'
 has onnx && try packed.py w4.onnx "$python" -B bench/packed.py "$out/packed" 2 64 8 ||
