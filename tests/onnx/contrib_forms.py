@@ -690,6 +690,12 @@ def Unique():
     return Form([rng.integers(0, 5, n_of(1, 12)).astype(np.float32)], results=["y", "idx", "counts"])
 
 
+# ---- forms that once failed, of which each operator begins with its own ----
+once = {
+    "MultiHeadAttention": lambda: Form([f32(2, 3, 24), f32(2, 3, 24), f32(2, 3, 15), Const(f32(63))], attrs={"num_heads": 3}, apart=1e-4),
+}
+
+
 # ---- one form ----
 def model(name, form, open_sizes=False):
     feed, init, names = {}, [], []
@@ -736,8 +742,10 @@ def differs(want, got, apart):
 
 
 def one(name, form):
-    """'' if it is right, "refused" by name, or what is wrong. A third of the files do not say how large their inputs are."""
-    m, feed = model(name, form, some(0.3))
+    """'' if it is right, "refused" by name, or what is wrong. A third of the files do not say how large their inputs are, nor those of forms
+    that once failed."""
+    m, feed = model(name, form, name in once or some(0.3))
+    once.pop(name, None)
     want = form.want if form.want is not None else ort_run(m, feed)
     onnx.save(m, "c.onnx")
     np.savez("in.npz", **feed)
@@ -803,7 +811,7 @@ def main():
         bad = ""
         while right + refused < FORMS and not bad and tries < 6 * FORMS:
             tries += 1
-            form = makers[name]()
+            form = once.get(name, makers[name])()
             if name == "NGramRepeatBlock":
                 form.operands[1] = f32(form.operands[0].shape[0], 4)
             try:

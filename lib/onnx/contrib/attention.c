@@ -97,7 +97,18 @@ static bool quantised_attention(struct contrib *x)
 
 /* ---- without it ---- */
 
-/* Bias [hq + hk + hv] in parts. The first is as wide as the queries, the second as the keys. */
+/* The same in parts whose sizes a run knows: queries are [batch, rows, numbers]. */
+static void bias_parts_in_run(struct contrib *x, val_id bias, val_id part[3])
+{
+	static const int64_t first = 0, last = INT64_MAX;
+	val_id width = contrib_size(x, operand(x, 0), 2), both = bin(x, OP_Add, width, width);
+
+	part[0] = contrib_part(x, bias, 0, contrib_ints(x, 1, &first), width);
+	part[1] = contrib_part(x, bias, 0, width, both);
+	part[2] = contrib_part(x, bias, 0, both, contrib_ints(x, 1, &last));
+}
+
+/* Bias [hq + hk + hv] in parts. The first is as wide as the queries, the second as the keys, which are as wide as these. */
 static bool bias_parts(struct contrib *x, uint32_t i, int64_t heads, val_id part[3])
 {
 	int64_t all, size[3], n;
@@ -107,13 +118,17 @@ static bool bias_parts(struct contrib *x, uint32_t i, int64_t heads, val_id part
 		return true;
 	if (!contrib_fixed(x, i, 0, &all))
 		return false;
-	int rank = contrib_rank(x, operand(x, 0));
-	if (rank == 5 ? contrib_fixed(x, 0, 4, &n) : rank == 3 && contrib_fixed(x, 0, 2, &n))
-		size[0] = size[1] = rank == 5 ? n * heads : n;
-	else
-		size[0] = size[1] = all / 3;
+	if (contrib_rank(x, operand(x, 0)) == 5) {
+		size[0] = contrib_fixed(x, 0, 4, &n) ? n * heads : all / 3;
+	} else if (contrib_fixed(x, 0, 2, &n)) {
+		size[0] = n;
+	} else {
+		bias_parts_in_run(x, operand(x, i), part);
+		return true;
+	}
+	size[1] = size[0];
 	size[2] = all - size[0] - size[1];
-	if (size[2] < 1)
+	if (size[0] < 1 || size[2] < 1)
 		import_die(x->c, "a bias of %lld numbers for queries of %lld", (long long)all, (long long)size[0]);
 	const val_id *p = contrib_split(x, operand(x, i), 0, 3, size);
 	for (int k = 0; k < 3; k++)
