@@ -163,7 +163,9 @@ static const char *check_numbers(struct hone *h, const char *new)
 	if (code)
 		child_failed(h, code, &f);
 	child_tell(h, "run-cmp", &none);
-	return text(h, "the same numbers on 3 random inputs%s%s%s", given_text(h, &f), left ? ", without " : "", left ? left : "");
+	double runs = facts_value(&f, "runs");
+	return text(h, "the same numbers on %.0f random input%s%s%s%s", runs, runs == 1 ? "" : "s", given_text(h, &f),
+		    left ? ", without " : "", left ? left : "");
 }
 
 static const char *check(struct hone *h, const char *new)

@@ -255,6 +255,22 @@ void rewritten_reference(struct rewritten *w, struct source *r, const char *path
 	spec->integer = x.integer == INT64_MIN ? NULL : arena_copy(a, &x.integer, sizeof x.integer);
 }
 
+bool rewritten_again(struct source *r, const struct input_spec *spec, struct arena *a, struct tensor ***in, struct outputs *out)
+{
+	struct msg_trap trap;
+
+	if (setjmp(trap.at)) {
+		msg_trap = NULL;
+		eval_abandon();
+		return false;
+	}
+	msg_trap = spec->ranges.n ? NULL : &trap;
+	*in = inputs_make(r->m, spec, a);
+	*out = r->kind->run(r, *in, a);
+	msg_trap = NULL;
+	return true;
+}
+
 void rewritten_open(struct rewritten *w, struct source *y, const char *path, struct source *r, struct tensor **in)
 {
 	struct graph *g = graph(r->m, r->m->main);

@@ -14,6 +14,8 @@ struct rewritten {
  * at which it runs; around what nothing here runs. */
 void rewritten_reference(struct rewritten *w, struct source *r, const char *path, struct input_spec *spec, struct arena *a,
 			 struct tensor ***in, struct outputs *out);
+/* Runs it once more, on inputs of the spec's seed. False: it refuses these, of which nobody asked for any; another seed may do. */
+bool rewritten_again(struct source *r, const struct input_spec *spec, struct arena *a, struct tensor ***in, struct outputs *out);
 /* Opens the other model for inputs of the same shapes. */
 void rewritten_open(struct rewritten *w, struct source *y, const char *path, struct source *r, struct tensor **in);
 #endif
