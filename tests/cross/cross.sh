@@ -35,7 +35,7 @@ right() {
 		emulated "$bytes" bin/run-cmp lib/m.so "$model" "$@" >log 2>&1 && grep -q ' equal$' log
 }
 
-# same_passes MODEL: reading it and every pass write the same bytes on both kinds of CPU. A text of a graph is loaded, all else imported.
+# same_passes MODEL: reading it and every pass, up to one that refuses it, write the same bytes on both kinds of CPU. A text of a graph is loaded, all else imported.
 same_passes() {
 	local read=ge-import pass options differ=
 	case $1 in *.txt) read=ge-load ;; esac
@@ -45,8 +45,9 @@ same_passes() {
 	while read -r pass options; do
 		! "$pass" --help | grep -q -e '--target=' || options="$options --target=cpu=x;arch=arm;features=dotprod,fp16;l1=64K;l2=1024K"
 		# shellcheck disable=SC2086 # none or two
-		"$pass" $options <here.g >next.g 2>err && emulated 16 "bin/$pass" $options <here.g >there.g 2>>err && same next.g there.g ||
-			differ="$differ $pass"
+		"$pass" $options <here.g >next.g 2>err || break # a text without its weights is not planned
+		# shellcheck disable=SC2086
+		emulated 16 "bin/$pass" $options <here.g >there.g 2>>err && same next.g there.g || differ="$differ $pass"
 		mv next.g here.g
 	done <passes
 	nothing "passes: the same bytes: ${1##*/}" "$differ"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "common/rng.h"
+#include "common/shown.h"
 #include "common/textfile.h"
 #include "xgboost.h"
 
@@ -105,7 +105,7 @@ static void score_add(struct score *s, double ratio)
 
 static double score_mean(const struct score *s) { return s->n ? exp(s->sum / s->n) : 1; }
 
-void judge(const struct examples *e, const int64_t *units, bool json)
+void judge(const struct examples *e, const int64_t *units, bool json, bool why)
 {
 	enum { LEAST = 3, SOME = 4 };
 	struct score pick = {0}, four = {0}, usual = {0}, gain = {0};
@@ -138,6 +138,9 @@ void judge(const struct examples *e, const int64_t *units, bool json)
 		score_add(&four, of_four / best);
 		score_add(&usual, 1 / best);
 		score_add(&gain, first[0]);
+		if (why)
+			fprintf(stderr, "%.3f, best of four %.3f, the default %.3f: %s\n", first[0] / best, of_four / best, 1 / best,
+				shown(e->task.a[e->a.a[from].group]));
 	}
 	if (json)
 		printf("{\"tasks\": %d, \"pick\": %.4f, \"pick_worst\": %.4f, \"four\": %.4f, \"default\": %.4f, \"to_default\": %.4f, "

@@ -93,7 +93,7 @@ static int run_eval(struct tool_args *a)
 		predict(t, &e, units);
 	else
 		learn_apart(&learning, &e, units);
-	judge(&e, units, a->json);
+	judge(&e, units, a->json, a->why);
 	free(units);
 	examples_free(&e);
 	return 0;
@@ -164,7 +164,7 @@ const struct tool tool = {
 		"  eval [FILE...]      say how good a model is at choosing schedules\n"
 		"  show [MODEL]        say which features a model looks at\n\n"
 		"FILE is what kb dump prints; standard input without one.",
-	.flags = TOOL_OUT | TOOL_JSON,
+	.flags = TOOL_OUT | TOOL_JSON | TOOL_WHY,
 	.max_files = -1,
 	.options = options,
 	.option = option,

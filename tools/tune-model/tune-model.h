@@ -35,8 +35,9 @@ struct learning {
 };
 /* Writes a model that was fitted to the examples whose group is in use (NULL: all). */
 void learn(const struct learning *l, const struct examples *e, const bool *use, FILE *f);
-/* Prints how good predictions, in units above the roof by example, are at choosing a schedule of a task among its examples. */
-void judge(const struct examples *e, const int64_t *units, bool json);
+/* Prints how good predictions, in units above the roof by example, are at choosing a schedule of a task among its examples; why: a line a task, on
+ * standard error, too. */
+void judge(const struct examples *e, const int64_t *units, bool json, bool why);
 /* Predictions of the examples by models that were fitted to the others: a task and what is like it are left out together. */
 void learn_apart(const struct learning *l, const struct examples *e, int64_t *units);
 void predict(const struct trees *t, const struct examples *e, int64_t *units);
