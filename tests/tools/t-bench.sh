@@ -54,6 +54,8 @@ try tools.sh ge-plan bench/tools.sh -r 1 digits
 try tune.sh 'tuned/default' bench/tune.sh -o "$out/tune" --budget 0.01 --trials 1 --seeds 1 digits
 ran="${ran}retime.c " # by tune.sh
 try arena.sh digits bench/arena.sh digits
+printf '%s\n' "$task" >"$out/task"
+try records.sh ' records$' bench/records.sh --trials 1 -o "$out/records" "$out/task"
 try bench.sh 'kernel calls' env HONE_PYTHON=none bench/bench.sh -o "$out/bench" digits
 
 # shellcheck disable=SC2015 # try does not fail
