@@ -19,6 +19,7 @@ struct timed {
 	sym task, target;
 	double ratio, seconds;
 	const char *trace;
+	size_t samples;
 	size_t number; /* as it was read */
 };
 struct reading {
@@ -33,8 +34,8 @@ static int compare_numbers(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Picoseconds of the candidate in "candidate/base candidate/base ..": the median; 0: there are none. */
-static double median_of(const char *samples)
+/* Picoseconds of the candidate in "candidate/base candidate/base ..": the median; 0: there are none. *n: how many. */
+static double median_of(const char *samples, size_t *n)
 {
 	VEC(double) all = {0};
 	char *end;
@@ -49,6 +50,7 @@ static double median_of(const char *samples)
 	if (all.n)
 		qsort(all.a, all.n, sizeof *all.a, compare_numbers);
 	double median = all.n ? all.a[all.n / 2] : 0;
+	*n = all.n;
 	vec_free(&all);
 	return median;
 }
@@ -57,7 +59,8 @@ static void take_record(struct reading *r, const struct kb_record *x)
 {
 	const char *kind = kb_get_field(x, "kind"), *task = kb_get_field(x, "task"), *target = kb_get_field(x, "target"),
 		   *verdict = kb_get_field(x, "verdict"), *trace = kb_get_field(x, "trace"), *ratio = kb_get_field(x, "ratio");
-	double is = ratio ? strtod(ratio, NULL) : 0, ps = median_of(kb_get_field(x, "samples"));
+	size_t n;
+	double is = ratio ? strtod(ratio, NULL) : 0, ps = median_of(kb_get_field(x, "samples"), &n);
 
 	if (!kind || strcmp(kind, "kernel"))
 		return;
@@ -67,7 +70,7 @@ static void take_record(struct reading *r, const struct kb_record *x)
 		r->e->passed++;
 		return;
 	}
-	vec_push(&r->timed, (struct timed){intern(task), intern(target), is, 1e-12 * ps, arena_str(&r->e->arena, trace), r->timed.n});
+	vec_push(&r->timed, (struct timed){intern(task), intern(target), is, 1e-12 * ps, arena_str(&r->e->arena, trace), n, r->timed.n});
 }
 
 static void read_text(struct reading *r, const char *name, const char *s, size_t n)
@@ -109,7 +112,7 @@ static void read_file(struct reading *r, const char *path)
 	vec_free(&text);
 }
 
-/* By task, target, trace; then as they were read: of the same schedule the last counts, which was timed longest. */
+/* By task, target, trace; then by samples: of the same schedule the last counts, which was timed longest. */
 static int by_group(const void *x, const void *y)
 {
 	const struct timed *a = x, *b = y;
@@ -117,6 +120,7 @@ static int by_group(const void *x, const void *y)
 
 	c = c ? c : a->target == b->target ? 0 : strcmp(sym_str(a->target), sym_str(b->target));
 	c = c ? c : strcmp(a->trace, b->trace);
+	c = c ? c : a->samples < b->samples ? -1 : a->samples > b->samples;
 	return c ? c : a->number < b->number ? -1 : 1;
 }
 
