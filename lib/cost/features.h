@@ -93,11 +93,12 @@ struct features {
 	int32_t a[FEATURE_COUNT];
 };
 
-/* Of a scheduled program, legalized or not; it is not changed. Of one with parameters, for their values. The same on every machine. */
+/* Features of a scheduled program, legalized or not, which is not changed; of one with parameters, for their values. They are the same on every
+ * machine. */
 void features_of(struct loop_prog *p, struct features *f);
 /* Cycles of the roof, which predictions are ratios to. */
 double features_roof(const struct features *f);
-/* What so many steps stand for: steps_of the other way round. */
+/* The number that so many steps stand for: steps_of the other way round. */
 double features_power(double steps);
 
 const char *feature_name(enum feature f);

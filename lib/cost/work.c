@@ -63,7 +63,7 @@ static const struct around *vector_loop(const struct walk *w)
 	return NULL;
 }
 
-/* What one iteration of x adds to e, all other loops where they are; 0: nothing, or there is one iteration. */
+/* The step of e from one iteration of x to the next, all other loops where they are; 0: none, or there is one iteration. */
 static int64_t step_along(const struct walk *w, poly e, const struct around *x)
 {
 	int64_t was = w->env[x->var], here, next;

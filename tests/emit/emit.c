@@ -101,7 +101,7 @@ static const char *prelude_of(const struct target *t, const char *const *text, s
 	return prelude;
 }
 
-/* What a text calls and what that calls, in both forms of x86: for gcc, and for any compiler. A longer name is another one. */
+/* Functions that a text calls, and those that these call, in both forms of x86: for gcc, and for any compiler. A longer name is another one. */
 static void helpers_called(void)
 {
 	static const char *const calls[] = {"x = vmax(a, b);", "vload_mask2 my_at vgather_"};

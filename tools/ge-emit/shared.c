@@ -1,4 +1,4 @@
-/* What the targets of a library share of its weights. */
+/* Weights that the targets of a library share, and those that are there more than once. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "ge-emit.h"
 #include "graph/pass.h"
 
-/* What some targets have of a layer, in one order. */
+/* A part of a layer that some targets have, in one order. */
 struct part {
 	uint32_t users; /* bit i: target i has it */
 	sym order;

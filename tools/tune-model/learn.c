@@ -6,7 +6,7 @@
 #include "common/textfile.h"
 #include "xgboost.h"
 
-/* Of each example the time above its roof, in units. Examples of a task weigh as much together as those of another. */
+/* Labels: the time of each example above its roof, in units. Weights: examples of a task count as much together as those of another. */
 static void labels(const struct examples *e, float *y, float *w)
 {
 	int *n = xcalloc(e->task.n + 1, sizeof *n);

@@ -1,4 +1,4 @@
-/* What tune-model learns from: records, as examples; and what its verbs do with them. */
+/* Examples that tune-model learns from, made of records; and what its verbs do with them. */
 #ifndef HONE_TUNE_MODEL_H
 #define HONE_TUNE_MODEL_H
 #include "common/tool.h"

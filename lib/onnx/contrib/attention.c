@@ -97,7 +97,7 @@ static bool quantised_attention(struct contrib *x)
 
 /* ---- without it ---- */
 
-/* The same in parts whose sizes a run knows: queries are [batch, rows, numbers]. */
+/* Parts of a bias whose sizes only a run knows: queries are [batch, rows, numbers]. */
 static void bias_parts_in_run(struct contrib *x, val_id bias, val_id part[3])
 {
 	static const int64_t first = 0, last = INT64_MAX;

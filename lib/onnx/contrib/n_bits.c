@@ -130,7 +130,7 @@ static bool zeros_are_codes(const struct blocks *b)
 	return true;
 }
 
-/* What fills a constant of the result, two axes. less: what is taken from codes or zero points. */
+/* A constant of the result that is being filled, two axes. less: a number that is taken from codes or zero points. */
 struct filling {
 	const struct blocks *b;
 	int less;
