@@ -36,5 +36,5 @@ struct counts {
 /* ---- work.c: instructions. env: values of variables, of which those of loops are set on the way. ---- */
 void count_work(struct loop_prog *p, const struct target *t, int64_t *env, struct counts *c);
 /* ---- traffic.c: bytes, from the accesses that count_work found ---- */
-void count_traffic(struct loop_prog *p, const struct target *t, const int64_t *env, struct counts *c);
+void count_traffic(struct loop_prog *p, const struct target *t, struct counts *c);
 #endif

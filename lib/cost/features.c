@@ -102,7 +102,7 @@ void features_of(struct loop_prog *p, struct features *f)
 
 	prog_values(p, env);
 	count_work(p, &t, env, &c);
-	count_traffic(p, &t, env, &c);
+	count_traffic(p, &t, &c);
 	level[0] = c.of[FEATURE_INTO_L1] / t.l2_a_cycle;
 	level[1] = c.of[FEATURE_INTO_L2] / t.l3_a_cycle;
 	level[2] = c.of[FEATURE_INTO_L3] / t.memory_a_cycle;

@@ -75,7 +75,7 @@ static double set_of(struct tracking *t, nest_id n, bool whole)
 	return sum;
 }
 
-static struct flow flow_of(struct tracking *t, nest_id n, const int64_t *env)
+static struct flow flow_of(struct tracking *t, nest_id n)
 {
 	const struct nest *x = lnest(t->p, n);
 	struct flow f = {{0}};
@@ -97,7 +97,7 @@ static struct flow flow_of(struct tracking *t, nest_id n, const int64_t *env)
 		inside |= !stays || one > SHARE * t->cache[l];
 	struct flow kids = {{0}};
 	for (size_t i = 0; inside && i < x->kid.n; i++) {
-		struct flow k = flow_of(t, x->kid.a[i], env);
+		struct flow k = flow_of(t, x->kid.a[i]);
 		for (int l = 0; l < COST_LEVELS; l++)
 			kids.in[l] += k.in[l];
 	}
@@ -106,13 +106,13 @@ static struct flow flow_of(struct tracking *t, nest_id n, const int64_t *env)
 	return f;
 }
 
-void count_traffic(struct loop_prog *p, const struct target *t, const int64_t *env, struct counts *c)
+void count_traffic(struct loop_prog *p, const struct target *t, struct counts *c)
 {
 	struct tracking k = {.p = p, .c = c, .cache = {(double)t->l1, (double)t->l2, (double)t->l3}};
 	static const enum feature into[] = {FEATURE_INTO_L1, FEATURE_INTO_L2, FEATURE_INTO_L3};
 
 	k.most = xcalloc(p->bufs.n + 1, sizeof *k.most);
-	struct flow f = flow_of(&k, p->root, env);
+	struct flow f = flow_of(&k, p->root);
 	double all = set_of(&k, 0, true), constants = 0;
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		enum scope s = lbuf(p, b)->scope;

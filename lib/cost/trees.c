@@ -20,7 +20,6 @@ enum { UNITS_MAX = 1 << 30, NODES_MAX = 1 << 24 };
 
 struct reader {
 	struct trees t;
-	struct arena *a;
 	const char *why;
 	uint32_t nodes; /* of the tree so far */
 	uint32_t leaves, forks;
@@ -138,7 +137,7 @@ static void take_line(struct reader *r, char *line, int number)
  * no matter of safety. */
 struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line, const char **why)
 {
-	struct reader r = {.a = a};
+	struct reader r = {0};
 	const char *end = text + n;
 
 	*line = 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/shown.h"
 #include "common/textfile.h"
+#include "op/task.h"
 #include "xgboost.h"
 
 /* Labels: the time of each example above its roof, in units. Weights: examples of a task count as much together as those of another. */
@@ -48,15 +49,12 @@ void predict(const struct trees *t, const struct examples *e, int64_t *units)
 	}
 }
 
-/* Groups of one task on several targets, and of tasks with the same operators, are of one fold: "Conv f32 1x64..; Relu" and others of it
- * would tell each other's times. */
+/* One fold for a task on all targets: times on one tell those on another. */
 static int fold_of(const char *task, int folds, uint64_t seed)
 {
-	uint64_t h = seed ^ 0x9e3779b97f4a7c15u;
+	struct digest d = task_digest(task);
 
-	for (const char *s = task; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-	return (int)((h >> 20) % (uint64_t)folds);
+	return (int)((d.lo ^ seed) % (uint64_t)folds);
 }
 
 void learn_apart(const struct learning *l, const struct examples *e, int64_t *units)

@@ -38,7 +38,7 @@ void learn(const struct learning *l, const struct examples *e, const bool *use, 
 /* Prints how good predictions, in units above the roof by example, are at choosing a schedule of a task among its examples; why: a line a task, on
  * standard error, too. */
 void judge(const struct examples *e, const int64_t *units, bool json, bool why);
-/* Predictions of the examples by models that were fitted to the others: a task and what is like it are left out together. */
+/* Predictions of the examples by models that were fitted to others: a task is left out on all targets. */
 void learn_apart(const struct learning *l, const struct examples *e, int64_t *units);
 void predict(const struct trees *t, const struct examples *e, int64_t *units);
 #endif
