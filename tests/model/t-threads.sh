@@ -153,7 +153,8 @@ static int forked(const char *first, char *result)
 	two_close(m);
 	return memcmp(result, first, total) ? puts("the parent") : 0;
 }
-/* One handle in the hands of all: a call beside another fails and changes nothing, a close waits, and after it there is no handle. */
+/* One handle in the hands of all: a call beside another fails and changes nothing, a close waits for the call that is in it, and after it
+ * there is no handle. *ran: how many calls came to their end while it was closed. */
 static two *common;
 static int good, refused, closed;
 static void *intruder(void *result)
@@ -171,11 +172,11 @@ static void *intruder(void *result)
 			abort();
 	return result;
 }
-static int shared(char **result, const char *first)
+static int shared(char **result, const char *first, int *ran)
 {
 	pthread_t t[3];
 	int status;
-	alarm(60);
+	good = refused = closed = 0;
 	common = two_open("two.weights", NULL);
 	for (int i = 0; i < 3; i++)
 		pthread_create(&t[i], NULL, intruder, result[i]);
@@ -192,8 +193,10 @@ static int shared(char **result, const char *first)
 		if (status)
 			return printf("a child: %x\n", status);
 	}
+	int before = __atomic_load_n(&good, __ATOMIC_RELAXED);
 	two_close(common);
 	int then = __atomic_load_n(&good, __ATOMIC_RELAXED);
+	*ran = then - before;
 	usleep(10000);
 	int now = __atomic_load_n(&good, __ATOMIC_RELAXED);
 	__atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
@@ -228,7 +231,12 @@ int main(int argc, char **argv)
 	if (argc > 2) {
 		for (int i = 0; i < 3; i++)
 			memcpy(result[i] = calloc(1, total + 64), first, total);
-		return shared(result, first);
+		alarm(60);
+		int ran, least = 1 << 30;
+		for (int i = 0; i < 5; i++, least = ran < least ? ran : least)
+			if (shared(result, first, &ran))
+				return 1;
+		return least > 4 ? printf("a close waited for %d calls\n", least) : 0;
 	}
 	if (argc > 1)
 		return forked(first, calloc(1, total + 64)) != 0;
@@ -256,7 +264,7 @@ ok $? "three handles come and go, three at once: the same numbers, no thread lef
 ./main fork
 ok $? "children of fork run, close and open again"
 ./main one handle
-ok $? "one handle in three threads: one runs, the others are refused; it is closed in the middle, here and in children"
+ok $? "one handle in three threads: one runs, the others are refused; it is closed in the middle, here and in children; no other call enters before"
 flags=$(sed -n 's/.*Compile with: //p' two.c | head -1)
 if cc $flags -g -fsanitize=thread -w main.c two.c -o tsan -lm -pthread 2>err; then
 	TSAN_OPTIONS=exitcode=3 ./tsan >err 2>&1
