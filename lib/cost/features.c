@@ -1,6 +1,7 @@
 /* Features of a program: counts, as integers. */
 #include "cost/features.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cost/counts.h"
@@ -21,12 +22,32 @@ const char *feature_name(enum feature f) { return rows[f].name; }
 
 const char *feature_what(enum feature f) { return rows[f].what; }
 
-int feature_find(const char *name)
+static const char by_default[] = "/default";
+
+const char *column_name(int column, char name[COLUMN_NAME])
 {
-	for (int i = 0; i < FEATURE_COUNT; i++)
-		if (!strcmp(rows[i].name, name))
+	int k = column % FEATURE_COUNT;
+
+	snprintf(name, COLUMN_NAME, "%s%s", rows[k].name, column == k ? "" : by_default);
+	return name;
+}
+
+int column_find(const char *name)
+{
+	char is[COLUMN_NAME];
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (!strcmp(column_name(i, is), name))
 			return i;
 	return -1;
+}
+
+void columns_of(const struct features *f, const struct features *usual, struct columns *x)
+{
+	for (int i = 0; i < FEATURE_COUNT; i++) {
+		x->a[i] = f->a[i];
+		x->a[FEATURE_COUNT + i] = f->a[i] - usual->a[i];
+	}
 }
 
 enum { STEPS = 32 }; /* of an octave */
@@ -47,8 +68,6 @@ double features_power(double steps)
 
 	return ldexp(1 + (steps / STEPS - whole), (int)whole);
 }
-
-double features_roof(const struct features *f) { return features_power(f->a[FEATURE_ROOF]); }
 
 static void add_target(const struct target *t, double *of)
 {

@@ -96,12 +96,19 @@ struct features {
 /* Features of a scheduled program, legalized or not, which is not changed; of one with parameters, for their values. They are the same on every
  * machine. */
 void features_of(struct loop_prog *p, struct features *f);
-/* Cycles of the roof, which predictions are ratios to. */
-double features_roof(const struct features *f);
 /* The number that so many steps stand for: steps_of the other way round. */
 double features_power(double steps);
 
 const char *feature_name(enum feature f);
 const char *feature_what(enum feature f);
-int feature_find(const char *name); /* -1: there is none */
+
+/* Columns: what a model is told of a schedule, as whole numbers. The first FEATURE_COUNT are its features, the others how far each lies above that
+ * of the default schedule, "NAME/default": a ratio of the two. */
+enum { COLUMN_COUNT = 2 * FEATURE_COUNT, COLUMN_NAME = 40 };
+struct columns {
+	int32_t a[COLUMN_COUNT];
+};
+void columns_of(const struct features *f, const struct features *usual, struct columns *x);
+const char *column_name(int column, char name[COLUMN_NAME]);
+int column_find(const char *name); /* -1: there is none */
 #endif

@@ -7,9 +7,9 @@
 #include "common/vec.h"
 
 struct tree_node {
-	int32_t feature; /* -1: a leaf */
-	int32_t less;    /* of a leaf: its units */
-	uint32_t no;     /* from the start of the tree */
+	int32_t column; /* -1: a leaf */
+	int32_t less;   /* of a leaf: its units */
+	uint32_t no;    /* from the start of the tree */
 };
 struct trees {
 	VEC(struct tree_node) node;
@@ -70,7 +70,7 @@ static bool whole_number(const char *s, long long least, long long most, long lo
 
 static void add_node(struct reader *r, char *word[4], int n)
 {
-	struct tree_node x = {.feature = -1};
+	struct tree_node x = {.column = -1};
 	long long number = -1, value = 0, no = 0;
 	bool leaf = n == 3 && !strcmp(word[1], "=");
 
@@ -81,11 +81,11 @@ static void add_node(struct reader *r, char *word[4], int n)
 	if (!whole_number(word[0], 0, NODES_MAX, &number) || number != r->nodes || r->t.node.n == NODES_MAX)
 		fail(r, "not the number of the next node");
 	else if (!leaf && n != 4)
-		fail(r, "neither NUMBER FEATURE LESS NO nor NUMBER = UNITS");
+		fail(r, "neither NUMBER COLUMN LESS NO nor NUMBER = UNITS");
 	else if (!whole_number(word[2], -UNITS_MAX, UNITS_MAX, &value))
 		fail(r, "not a whole number, or too large");
-	else if (!leaf && (x.feature = feature_find(word[1])) < 0)
-		fail(r, "a feature that this program does not know");
+	else if (!leaf && (x.column = column_find(word[1])) < 0)
+		fail(r, "a column that this program does not know");
 	else if (!leaf && (!whole_number(word[3], number + 2, NODES_MAX, &no)))
 		fail(r, "its second branch is not behind its first");
 	x.less = (int32_t)value;
@@ -178,24 +178,24 @@ int trees_members(const struct trees *t) { return (int)t->member.n; }
 
 int trees_nodes(const struct trees *t) { return (int)t->node.n; }
 
-int trees_count(const struct trees *t, enum feature f)
+int trees_count(const struct trees *t, int column)
 {
 	int n = 0;
 
 	for (size_t i = 0; i < t->node.n; i++)
-		n += t->node.a[i].feature == (int32_t)f;
+		n += t->node.a[i].column == column;
 	return n;
 }
 
-void trees_predict(const struct trees *t, const struct features *f, int64_t *units)
+void trees_predict(const struct trees *t, const struct columns *c, int64_t *units)
 {
 	for (size_t m = 0; m < t->member.n; m++) {
 		size_t end = m + 1 < t->member.n ? t->member.a[m + 1] : t->tree.n;
 		units[m] = 0;
 		for (size_t k = t->member.a[m]; k < end; k++) {
 			const struct tree_node *root = &t->node.a[t->tree.a[k]], *x = root;
-			while (x->feature >= 0)
-				x = f->a[x->feature] < x->less ? x + 1 : root + x->no;
+			while (x->column >= 0)
+				x = c->a[x->column] < x->less ? x + 1 : root + x->no;
 			units[m] += x->less;
 		}
 	}
@@ -208,8 +208,20 @@ static int compare(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-int64_t trees_middle(int64_t *units, int n)
+struct gain trees_gain(const struct trees *t, const struct features *f, const struct features *usual)
 {
-	qsort(units, (size_t)n, sizeof *units, compare);
-	return n ? units[n / 2] : 0;
+	int64_t gain[TREES_MEMBERS_MAX], time[TREES_MEMBERS_MAX];
+	struct columns x;
+	int n = trees_members(t);
+
+	columns_of(usual, usual, &x);
+	trees_predict(t, &x, gain);
+	columns_of(f, usual, &x);
+	trees_predict(t, &x, time);
+	for (int i = 0; i < n; i++)
+		gain[i] -= time[i];
+	qsort(gain, (size_t)n, sizeof *gain, compare);
+	return (struct gain){gain[0], gain[n / 2], gain[n - 1]};
 }
+
+bool gain_is_sure(struct gain g) { return g.middle > g.most - g.least; }

@@ -9,7 +9,7 @@
  *   # any number of comments, here and below
  *   member                    an ensemble has several, of different seeds; each is a sum of trees:
  *   tree
- *   NUMBER FEATURE LESS NO    node NUMBER, counted from 0 in the tree: if the feature is less than LESS, the node behind it is next, else
+ *   NUMBER COLUMN LESS NO     node NUMBER, counted from 0 in the tree: if the column is less than LESS, the node behind it is next, else
  *                             node NO, which is further behind
  *   NUMBER = UNITS            a leaf
  *   end
@@ -21,11 +21,16 @@ struct trees;
 /* NULL and *why, *line: the text is none. What is returned lies in the arena, and nothing of the text is kept. */
 struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line, const char **why);
 int trees_members(const struct trees *t);
-/* By how many units the time is above the roof of the features (below: negative), by each member. */
-void trees_predict(const struct trees *t, const struct features *f, int64_t *units);
-/* The middle of these. */
-int64_t trees_middle(int64_t *units, int n);
-/* How many nodes ask for the feature. */
-int trees_count(const struct trees *t, enum feature f);
+/* By how many units the time is above that of the default schedule (below: negative), by each member. */
+void trees_predict(const struct trees *t, const struct columns *x, int64_t *units);
+/* By how many units a schedule is faster than the default one: the least, the middle and the most of what the members say. */
+struct gain {
+	int64_t least, middle, most;
+};
+struct gain trees_gain(const struct trees *t, const struct features *f, const struct features *usual);
+/* Is the gain more than the members differ by? */
+bool gain_is_sure(struct gain g);
+/* How many nodes ask for the column. */
+int trees_count(const struct trees *t, int column);
 int trees_nodes(const struct trees *t);
 #endif

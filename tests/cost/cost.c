@@ -53,12 +53,17 @@ static void test_features(void)
 	   "bytes of constants and of results");
 	ok(of_one.a[FEATURE_LIVE] < f.a[FEATURE_LIVE] && of_one.a[FEATURE_LOADS] > f.a[FEATURE_LOADS],
 	   "a row at a time: fewer registers, more loads");
-	ok(features_roof(&f) < features_roof(&g), "the roof of plain loops is higher");
+	ok(f.a[FEATURE_ROOF] < g.a[FEATURE_ROOF], "the roof of plain loops is higher");
 	ok(g.a[FEATURE_ITERATIONS] > f.a[FEATURE_ITERATIONS] && f.a[FEATURE_LANES] == g.a[FEATURE_LANES], "iterations; the target");
 	int known = 0;
-	for (int i = 0; i < FEATURE_COUNT; i++)
-		known += feature_find(feature_name((enum feature)i)) == i && *feature_what((enum feature)i);
-	ok(known == FEATURE_COUNT && feature_find("hertz") < 0, "every feature has a name of its own");
+	char name[COLUMN_NAME];
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		known += column_find(column_name(i, name)) == i && *feature_what((enum feature)(i % FEATURE_COUNT));
+	ok(known == COLUMN_COUNT && column_find("hertz") < 0, "every column has a name of its own");
+	struct columns x;
+	columns_of(&g, &f, &x);
+	ok(x.a[FEATURE_ROOF] == g.a[FEATURE_ROOF] && x.a[FEATURE_COUNT + FEATURE_ROOF] == g.a[FEATURE_ROOF] - f.a[FEATURE_ROOF],
+	   "and beside the default schedule");
 	prog_free(p);
 	prog_free(plain);
 	prog_free(one);
@@ -70,7 +75,7 @@ static const char small[] =
 
 static void test_trees(void)
 {
-	struct features f = {{0}};
+	struct columns f = {{0}};
 	const char *why;
 	int line;
 	int64_t by[TREES_MEMBERS_MAX];
@@ -89,8 +94,22 @@ static void test_trees(void)
 	f.a[FEATURE_LOADS] = 100;
 	trees_predict(t, &f, by);
 	ok(by[0] == 1070, "not less than the first");
-	int64_t three[] = {9, -4, 5};
-	ok(trees_middle(three, 3) == 5, "the middle one counts");
+	static const char three[] =
+		"hone-model 1\nmember\ntree\n0 loads/default 0 2\n1 = -9\n2 = 1\nmember\ntree\n0 loads 9 2\n1 = -7\n"
+		"2 = 2\nmember\ntree\n0 loads 5 2\n1 = -5\n2 = 3\nend\n";
+	struct features usual = {{0}}, other = {{0}};
+	usual.a[FEATURE_LOADS] = 9;
+	other.a[FEATURE_LOADS] = 8;
+	t = trees_read(three, strlen(three), &arena, &line, &why);
+	struct gain gain = t ? trees_gain(t, &other, &usual) : (struct gain){0};
+	ok(gain.least == 0 && gain.middle == 9 && gain.most == 10 && !gain_is_sure(gain),
+	   "how much faster than the default, by three members: %lld, %lld, %lld", (long long)gain.least, (long long)gain.middle,
+	   (long long)gain.most);
+	other.a[FEATURE_LOADS] = 4;
+	gain = trees_gain(t, &other, &usual);
+	ok(gain.least == 8 && gain.middle == 9 && gain.most == 10 && gain_is_sure(gain), "where they agree it is sure");
+	gain = trees_gain(t, &usual, &usual);
+	ok(gain.least == 0 && gain.most == 0 && !gain_is_sure(gain), "the default is not faster than itself");
 }
 
 static void test_bad(void)
@@ -134,7 +153,7 @@ static void test_bad(void)
 		for (int k = 0; k < 4; k++) {
 			const char *why;
 			int line;
-			struct features f = {{0}};
+			struct columns f = {{0}};
 			int64_t by[TREES_MEMBERS_MAX];
 			memcpy(copy, small, n);
 			if (k)

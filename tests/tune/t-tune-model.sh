@@ -19,9 +19,9 @@ if tune-model train -q --members 2 --trees 20 records -o one.model 2>err; then
 	tune-model train -q --members 2 --trees 20 --seed 9 records | cmp -s - one.model
 	[ $? = 1 ]
 	ok $? "another seed, another model"
-	tune-model eval -q --model one.model records >out && grep -q '^6 tasks' out && awk '/first choice  / { exit !($4 < 1.5) }' out
-	ok $? "eval: its first choice of schedules that it has seen is good: $(sed -n 2p out)"
-	tune-model eval -q --members 1 --trees 20 --folds 3 --json records >out && grep -q '^{"tasks": 6, "pick": ' out
+	tune-model eval -q --model one.model records >out && grep -q '^6 tasks' out && awk '/^its first choice  / { exit !($4 < 1.5) }' out
+	ok $? "eval: its first choice of schedules that it has seen is good: $(sed -n 3p out)"
+	tune-model eval -q --members 1 --trees 20 --folds 3 --json records >out && grep -q '^{"tasks": 6, "first": ' out
 	ok $? "judged without a model, as JSON: $(cat out)"
 	tune-model show one.model >out && grep -q '^2 members, ' out && grep -q 'iterations of loops that stay loops' out
 	ok $? "show"

@@ -155,21 +155,17 @@ static void add_group(struct reading *r, size_t from, size_t to)
 
 	if (m)
 		usual = default_trace(m, task_node(m), &t, &a, &why);
-	struct target filled = target_filled(&t);
 	if (usual && features_by(m, &t, usual, &d.f)) {
 		for (size_t i = from; i < to; i++)
 			vec_push(&base, r->timed.a[i].seconds / r->timed.a[i].ratio);
 		qsort(base.a, base.n, sizeof *base.a, compare_numbers);
 		d.seconds = base.a[base.n / 2];
-		d.cycles = d.seconds * filled.hertz;
+		vec_push(&e->first, e->a.n);
 		vec_push(&e->a, d);
 		vec_push(&e->task, sym_str(x->task));
 		vec_push(&e->target, sym_str(x->target));
 		for (size_t i = from; i < to; i++) {
-			struct example n = {.group = d.group,
-					    .ratio = r->timed.a[i].ratio,
-					    .seconds = d.seconds * r->timed.a[i].ratio,
-					    .cycles = d.cycles * r->timed.a[i].ratio};
+			struct example n = {.group = d.group, .ratio = r->timed.a[i].ratio, .seconds = d.seconds * r->timed.a[i].ratio};
 			bool again = i + 1 < to && !strcmp(r->timed.a[i].trace, r->timed.a[i + 1].trace);
 			if (!again && features_by(m, &t, r->timed.a[i].trace, &n.f))
 				vec_push(&e->a, n);
@@ -205,6 +201,7 @@ void examples_read(struct examples *e, char **file, int nfile)
 void examples_free(struct examples *e)
 {
 	vec_free(&e->a);
+	vec_free(&e->first);
 	vec_free(&e->task);
 	vec_free(&e->target);
 	arena_release(&e->arena);

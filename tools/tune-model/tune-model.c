@@ -88,13 +88,13 @@ static int run_eval(struct tool_args *a)
 
 	struct trees *t = model ? read_model(model, &e.arena) : NULL;
 	read_examples(&e, a);
-	int64_t *units = xcalloc(e.a.n + 1, sizeof *units);
+	struct gain *gain = xcalloc(e.a.n + 1, sizeof *gain);
 	if (t)
-		predict(t, &e, units);
+		predict(t, &e, gain);
 	else
-		learn_apart(&learning, &e, units);
-	judge(&e, units, a->json, a->why);
-	free(units);
+		learn_apart(&learning, &e, gain);
+	judge(&e, gain, a->json, a->why);
+	free(gain);
 	examples_free(&e);
 	return 0;
 }
@@ -102,21 +102,22 @@ static int run_eval(struct tool_args *a)
 static int run_show(struct tool_args *a)
 {
 	struct arena arena = {0};
-	int at[FEATURE_COUNT];
+	int at[COLUMN_COUNT];
+	char name[COLUMN_NAME];
 
 	if (a->nfile > 1)
 		die(EX_BADUSE, "show takes one model");
 	struct trees *t = read_model(a->nfile ? a->file[0] : "-", &arena);
-	for (int i = 0; i < FEATURE_COUNT; i++) { /* those that most nodes ask for first */
+	for (int i = 0; i < COLUMN_COUNT; i++) { /* those that most nodes ask for first */
 		int k = i;
-		for (; k > 0 && trees_count(t, (enum feature)at[k - 1]) < trees_count(t, (enum feature)i); k--)
+		for (; k > 0 && trees_count(t, at[k - 1]) < trees_count(t, i); k--)
 			at[k] = at[k - 1];
 		at[k] = i;
 	}
 	printf("%d members, %d nodes\n", trees_members(t), trees_nodes(t));
-	for (int i = 0; i < FEATURE_COUNT; i++)
-		printf("%6d  %-18s %s\n", trees_count(t, (enum feature)at[i]), feature_name((enum feature)at[i]),
-		       feature_what((enum feature)at[i]));
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		printf("%6d  %-26s %s\n", trees_count(t, at[i]), column_name(at[i], name),
+		       feature_what((enum feature)(at[i] % FEATURE_COUNT)));
 	arena_release(&arena);
 	return 0;
 }

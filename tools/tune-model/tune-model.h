@@ -12,12 +12,12 @@ struct example {
 	bool usual;     /* it is the default schedule of its group, which is an example too */
 	double ratio;   /* to the default's time */
 	double seconds; /* of a call */
-	double cycles;  /* the same, by the target's clock */
 	struct features f;
 };
 struct examples {
 	struct arena arena;
 	VEC(struct example) a;  /* those of a group stand together, the default first */
+	VEC(size_t) first;      /* the default, by group */
 	VEC(const char *) task; /* by group */
 	VEC(const char *) target;
 	size_t records, passed; /* read; and passed over: not timed, or the schedule does not apply any more */
@@ -35,10 +35,12 @@ struct learning {
 };
 /* Writes a model that was fitted to the examples whose group is in use (NULL: all). */
 void learn(const struct learning *l, const struct examples *e, const bool *use, FILE *f);
-/* Prints how good predictions, in units above the roof by example, are at choosing a schedule of a task among its examples; why: a line a task, on
- * standard error, too. */
-void judge(const struct examples *e, const int64_t *units, bool json, bool why);
-/* Predictions of the examples by models that were fitted to others: a task is left out on all targets. */
-void learn_apart(const struct learning *l, const struct examples *e, int64_t *units);
-void predict(const struct trees *t, const struct examples *e, int64_t *units);
+/* Predicted gains, by example. */
+void predict(const struct trees *t, const struct examples *e, struct gain *gain);
+/* The same by models that were fitted to others: a task is left out on all targets. */
+void learn_apart(const struct learning *l, const struct examples *e, struct gain *gain);
+
+/* ---- judge.c ---- */
+/* Prints how good predicted gains are at choosing a schedule of a task among its examples; why: a line a task, on standard error, too. */
+void judge(const struct examples *e, const struct gain *gain, bool json, bool why);
 #endif

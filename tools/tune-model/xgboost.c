@@ -53,8 +53,8 @@ static void set(handle b, const char *name, const char *value) { must(xgb.XGBoos
 
 /* A node of a dump: "3:[f12<40] yes=7,no=8,missing=7", or "9:leaf=0.25". */
 struct dumped {
-	int feature, yes, no;
-	double value; /* of a leaf; else what the feature is compared with */
+	int column, yes, no;
+	double value; /* of a leaf; else what the column is compared with */
 };
 
 static int read_tree(const char *s, struct dumped **out)
@@ -63,16 +63,16 @@ static int read_tree(const char *s, struct dumped **out)
 	int n = 0;
 
 	for (; *s; s += strcspn(s, "\n"), s += *s == '\n') {
-		struct dumped x = {.feature = -1};
+		struct dumped x = {.column = -1};
 		int number, most;
 		s += strspn(s, "\t\n");
-		if (sscanf(s, "%d:[f%d<%lf] yes=%d,no=%d", &number, &x.feature, &x.value, &x.yes, &x.no) != 5) {
-			x.feature = -1;
+		if (sscanf(s, "%d:[f%d<%lf] yes=%d,no=%d", &number, &x.column, &x.value, &x.yes, &x.no) != 5) {
+			x.column = -1;
 			if (sscanf(s, "%d:leaf=%lf", &number, &x.value) != 2)
 				die(EX_NOTAVAIL, "XGBoost: a line of its dump cannot be read: %.60s", s);
 		}
-		most = x.feature < 0 ? number : x.yes > x.no ? x.yes : x.no;
-		if (number < 0 || most > 1 << 20 || x.feature >= FEATURE_COUNT)
+		most = x.column < 0 ? number : x.yes > x.no ? x.yes : x.no;
+		if (number < 0 || most > 1 << 20 || x.column >= COLUMN_COUNT)
 			die(EX_NOTAVAIL, "XGBoost: a line of its dump cannot be read: %.60s", s);
 		most = most > number ? most : number;
 		if (most >= n) {
@@ -86,17 +86,18 @@ static int read_tree(const char *s, struct dumped **out)
 	return n;
 }
 
-static int size_of(const struct dumped *t, int at) { return t[at].feature < 0 ? 1 : 1 + size_of(t, t[at].yes) + size_of(t, t[at].no); }
+static int size_of(const struct dumped *t, int at) { return t[at].column < 0 ? 1 : 1 + size_of(t, t[at].yes) + size_of(t, t[at].no); }
 
 /* Node `at` becomes number n, those below it follow. Returns the next number. */
 static int write_node(FILE *f, const struct dumped *t, int at, int n)
 {
-	if (t[at].feature < 0) {
+	char name[COLUMN_NAME];
+
+	if (t[at].column < 0) {
 		fprintf(f, "%d = %lld\n", n, llround(t[at].value));
 		return n + 1;
 	}
-	fprintf(f, "%d %s %lld %d\n", n, feature_name((enum feature)t[at].feature), (long long)ceil(t[at].value),
-		n + 1 + size_of(t, t[at].yes));
+	fprintf(f, "%d %s %lld %d\n", n, column_name(t[at].column, name), (long long)ceil(t[at].value), n + 1 + size_of(t, t[at].yes));
 	n = write_node(f, t, t[at].yes, n + 1);
 	return write_node(f, t, t[at].no, n);
 }
@@ -109,16 +110,18 @@ void xgboost_train(const struct training *t, const struct examples *e, const boo
 	char number[32];
 
 	load();
-	float *x = xcalloc(e->a.n * FEATURE_COUNT + 1, sizeof *x), *label = xcalloc(e->a.n + 1, sizeof *label),
+	float *x = xcalloc(e->a.n * COLUMN_COUNT + 1, sizeof *x), *label = xcalloc(e->a.n + 1, sizeof *label),
 	      *weight = xcalloc(e->a.n + 1, sizeof *weight);
 	for (size_t i = 0; i < e->a.n; i++) {
-		for (int k = 0; k < FEATURE_COUNT && use[i]; k++)
-			x[rows * FEATURE_COUNT + (count)k] = (float)e->a.a[i].f.a[k];
+		struct columns c;
+		columns_of(&e->a.a[i].f, &e->a.a[e->first.a[e->a.a[i].group]].f, &c);
+		for (int k = 0; k < COLUMN_COUNT && use[i]; k++)
+			x[rows * COLUMN_COUNT + (count)k] = (float)c.a[k];
 		label[rows] = y[i];
 		weight[rows] = w[i];
 		rows += use[i];
 	}
-	must(xgb.XGDMatrixCreateFromMat(x, rows, FEATURE_COUNT, NAN, &data), "matrix");
+	must(xgb.XGDMatrixCreateFromMat(x, rows, COLUMN_COUNT, NAN, &data), "matrix");
 	must(xgb.XGDMatrixSetFloatInfo(data, "label", label, rows), "labels");
 	must(xgb.XGDMatrixSetFloatInfo(data, "weight", weight, rows), "weights");
 	must(xgb.XGBoosterCreate(&data, 1, &b), "booster");
