@@ -8,10 +8,11 @@
 
 static const struct {
 	const char *name, *what;
+	bool target;
 } rows[] = {
-#define X(id, name, what) {name, what},
+#define X(id, name, what) {name, what, false},
 #define R                 X
-#define T                 X
+#define T(id, name, what) {name, what, true},
 	FEATURES(X)
 #undef R
 #undef T
@@ -21,6 +22,8 @@ static const struct {
 const char *feature_name(enum feature f) { return rows[f].name; }
 
 const char *feature_what(enum feature f) { return rows[f].what; }
+
+bool feature_is_target(enum feature f) { return rows[f].target; }
 
 static const char by_default[] = "/default";
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/msg.h"
+#include "common/outfile.h"
 #include "common/vec.h"
 
 struct tree_node {
@@ -11,10 +13,14 @@ struct tree_node {
 	int32_t less;   /* of a leaf: its units */
 	uint32_t no;    /* from the start of the tree */
 };
+struct learned_range { /* of a feature */
+	int32_t feature, least, most;
+};
 struct trees {
 	VEC(struct tree_node) node;
 	VEC(uint32_t) tree;   /* where each begins */
 	VEC(uint32_t) member; /* which tree each begins with */
+	VEC(struct learned_range) range;
 };
 enum { UNITS_MAX = 1 << 30, NODES_MAX = 1 << 24 };
 
@@ -96,6 +102,20 @@ static void add_node(struct reader *r, char *word[4], int n)
 	vec_push(&r->t.node, x);
 }
 
+static void add_range(struct reader *r, char *word[4])
+{
+	long long least = 0, most = 0;
+	int column = column_find(word[1]);
+
+	if (r->t.member.n)
+		fail(r, "a range behind a member");
+	else if (column < 0 || column >= FEATURE_COUNT)
+		fail(r, "a range of no feature that this program knows");
+	else if (!whole_number(word[2], -UNITS_MAX, UNITS_MAX, &least) || !whole_number(word[3], least, UNITS_MAX, &most))
+		fail(r, "a range that is none");
+	vec_push(&r->t.range, (struct learned_range){column, (int32_t)least, (int32_t)most});
+}
+
 static void take_line(struct reader *r, char *line, int number)
 {
 	char *word[4], *rest = NULL;
@@ -117,6 +137,8 @@ static void take_line(struct reader *r, char *line, int number)
 	}
 	if (r->ended)
 		fail(r, "something behind the end");
+	else if (n == 4 && !strcmp(word[0], "learned"))
+		add_range(r, word);
 	else if (n == 1 && !strcmp(word[0], "member"))
 		begin_member(r);
 	else if (n == 1 && !strcmp(word[0], "tree"))
@@ -165,12 +187,28 @@ struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line,
 		t = arena_copy(a, &r.t, sizeof r.t);
 		t->node.a = arena_copy(a, r.t.node.a, r.t.node.n * sizeof *r.t.node.a);
 		t->tree.a = arena_copy(a, r.t.tree.a, r.t.tree.n * sizeof *r.t.tree.a);
+		t->range.a = arena_copy(a, r.t.range.a, r.t.range.n * sizeof *r.t.range.a);
 		t->member.a = arena_copy(a, r.t.member.a, r.t.member.n * sizeof *r.t.member.a);
 	}
 	vec_free(&r.t.node);
 	vec_free(&r.t.tree);
 	vec_free(&r.t.member);
+	vec_free(&r.t.range);
 	*why = r.why;
+	return t;
+}
+
+struct trees *trees_open(const char *path, struct arena *a)
+{
+	struct mapped m;
+	const char *why;
+	int line;
+
+	mapped_open(&m, path);
+	struct trees *t = trees_read((const char *)m.p, m.n, a, &line, &why);
+	if (!t)
+		die(EX_BADDATA, "%s:%d: %s", path ? path : "standard input", line, why);
+	mapped_close(&m);
 	return t;
 }
 
@@ -208,12 +246,27 @@ static int compare(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
+/* Is the target of a schedule like those that the model was learned from? */
+static bool is_known(const struct trees *t, const struct features *f)
+{
+	enum { NEAR = 16 }; /* steps */
+	bool known = true;
+
+	for (size_t i = 0; i < t->range.n && known; i++) {
+		const struct learned_range *r = &t->range.a[i];
+		known = f->a[r->feature] >= r->least - NEAR && f->a[r->feature] <= r->most + NEAR;
+	}
+	return known;
+}
+
 struct gain trees_gain(const struct trees *t, const struct features *f, const struct features *usual)
 {
 	int64_t gain[TREES_MEMBERS_MAX], time[TREES_MEMBERS_MAX];
 	struct columns x;
 	int n = trees_members(t);
 
+	if (!is_known(t, f))
+		return (struct gain){0};
 	columns_of(usual, usual, &x);
 	trees_predict(t, &x, gain);
 	columns_of(f, usual, &x);

@@ -7,6 +7,7 @@
 /* The text, line by line:
  *   hone-model 1
  *   # any number of comments, here and below
+ *   learned FEATURE LEAST MOST    a feature of targets, and between which steps it was; a line for each such feature
  *   member                    an ensemble has several, of different seeds; each is a sum of trees:
  *   tree
  *   NUMBER COLUMN LESS NO     node NUMBER, counted from 0 in the tree: if the column is less than LESS, the node behind it is next, else
@@ -21,9 +22,12 @@ struct trees;
 /* NULL and *why, *line: the text is none. What is returned lies in the arena, and nothing of the text is kept. */
 struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line, const char **why);
 int trees_members(const struct trees *t);
+/* That of a file; NULL: of standard input. Faults: die(65), or as mapped_open. */
+struct trees *trees_open(const char *path, struct arena *a);
 /* By how many units the time is above that of the default schedule (below: negative), by each member. */
 void trees_predict(const struct trees *t, const struct columns *x, int64_t *units);
-/* By how many units a schedule is faster than the default one: the least, the middle and the most of what the members say. */
+/* By how many units a schedule is faster than the default one: the least, the middle and the most of what the members say. All 0: the target is
+ * unlike those that it was learned from, which is half an octave beyond them in some feature. */
 struct gain {
 	int64_t least, middle, most;
 };

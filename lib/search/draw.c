@@ -182,13 +182,13 @@ struct point *draw_random(struct search *s, int origin)
 	return p;
 }
 
-void draw_neighbours(struct search *s, const struct point *of, struct points *out)
+void draw_neighbours(struct search *s, const struct point *of, size_t most, struct points *out)
 {
 	struct samples want = {0};
 
 	copy_decisions(&want, &of->at);
 	for (size_t i = 0; i < want.n; i++) {
-		for (int k = 0; k < of->at.a[i].n; k++) {
+		for (int k = 0; k < of->at.a[i].n && out->n < most; k++) {
 			want.a[i].decision = of->at.a[i].choice[k];
 			struct point *p = want.a[i].decision == of->at.a[i].decision ? NULL : draw(s, of->origin, &want);
 			if (p)

@@ -76,7 +76,8 @@ double task_distance_first(const char *a, const char *b);
 
 struct cost_model {
 	const char *name, *summary;
-	double (*predict)(struct loop_prog *p); /* seconds of a scheduled program; NULL: says nothing */
+	double (*predict)(struct loop_prog *p, const void *arg); /* seconds of a scheduled program; NULL: says nothing */
+	const void *arg;                                         /* its own */
 };
 extern const struct cost_model cost_models[];
 

@@ -175,7 +175,7 @@ static double predict(struct space *s, sym trace, struct loop_prog *p)
 
 	if (known)
 		return s->predicted.a[known - 1];
-	vec_push(&s->predicted, s->cost->predict(p));
+	vec_push(&s->predicted, s->cost->predict(p, s->cost->arg));
 	map_set(&s->predicted_at, trace + 1, (uint32_t)s->predicted.n);
 	return s->predicted.a[s->predicted.n - 1];
 }

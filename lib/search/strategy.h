@@ -32,8 +32,8 @@ struct point *draw(struct search *s, int origin, const struct samples *want);
 struct point *draw_random(struct search *s, int origin); /* any decisions */
 /* New default points of origins from *next on; their number. *next: the origin to go on with, 1 at first. */
 size_t draw_origins(struct search *s, size_t *next, size_t n, struct point **out);
-/* All new points one decision away. */
-void draw_neighbours(struct search *s, const struct point *of, struct points *out);
+/* New points one decision away, until out has `most`. */
+void draw_neighbours(struct search *s, const struct point *of, size_t most, struct points *out);
 /* Notes a point that was made without draw. false: it was there before. */
 bool claim(struct search *s, const struct point *p);
 /* Notes that the point is proposed. false: one like it was. */

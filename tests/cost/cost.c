@@ -108,6 +108,14 @@ static void test_trees(void)
 	other.a[FEATURE_LOADS] = 4;
 	gain = trees_gain(t, &other, &usual);
 	ok(gain.least == 8 && gain.middle == 9 && gain.most == 10 && gain_is_sure(gain), "where they agree it is sure");
+	static const char narrow[] = "hone-model 1\nlearned lanes 100 130\nmember\ntree\n0 loads 9 2\n1 = -7\n2 = 2\nend\n";
+	struct trees *of_some = trees_read(narrow, strlen(narrow), &arena, &line, &why);
+	int sure = 0;
+	for (int lanes = 70; of_some && lanes < 160; lanes++) {
+		usual.a[FEATURE_LANES] = other.a[FEATURE_LANES] = lanes;
+		sure += gain_is_sure(trees_gain(of_some, &other, &usual));
+	}
+	ok(sure == 130 - 100 + 1 + 2 * 16, "of targets unlike those that it was learned from it says nothing: %d", sure);
 	gain = trees_gain(t, &usual, &usual);
 	ok(gain.least == 0 && gain.most == 0 && !gain_is_sure(gain), "the default is not faster than itself");
 }
@@ -138,6 +146,10 @@ static void test_bad(void)
 		{"hone-model 1\nmember\ntree\n0 = 1\nend", "cut off", 5},
 		{"hone-model 1\nmember\ntree\n0 = 1 2 3\n", "too many", 4},
 		{"hone-model 1\nforest\n", "no kind", 2},
+		{"hone-model 1\nlearned hertz 1 2\n", "of no feature", 2},
+		{"hone-model 1\nlearned loads/default 1 2\n", "of no feature", 2},
+		{"hone-model 1\nlearned lanes 2 1\n", "a range that is none", 2},
+		{"hone-model 1\nmember\nlearned lanes 1 2\n", "behind a member", 3},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -41,7 +41,7 @@ static double truth(const struct point *p)
 }
 
 static const struct generator generator = {"made up", "for this test", made_up};
-static const struct cost_model says_nothing = {"none", "", NULL};
+static const struct cost_model says_nothing = {"none", "", NULL, NULL};
 
 static struct search *search_made_up(uint64_t seed)
 {

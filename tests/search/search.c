@@ -43,10 +43,10 @@ static double measure(const struct point *p)
 	return 0.5 + 0.5 * off / 31.5;
 }
 
-static double expect(struct loop_prog *p) /* says little */ { return 1; }
+static double expect(struct loop_prog *p, const void *arg) /* says little */ { return 1; }
 
 static const struct generator generator = {"made up", "for this test", made_up};
-static const struct cost_model says_nothing = {"none", "", NULL}, ranks = {"equal", "", expect};
+static const struct cost_model says_nothing = {"none", "", NULL, NULL}, ranks = {"equal", "", expect, NULL};
 
 static struct space *space_made_up(const struct cost_model *cost)
 {

@@ -112,7 +112,7 @@ void build(struct hone *h)
 		targets_build(h);
 	} else {
 		h->target = given_value(h, "target");
-		chain_run(h, STAGE_import, STAGE_share, 0, "");
+		chain_run(h, STAGE_import, STAGE_schedule, 0, "");
 		build_library(h);
 	}
 	stem_keep(h);

@@ -24,6 +24,12 @@ static bool GEARS(const struct hone *h)
 	return given_is(h, "gears") || given_is(h, "histogram") || given_is(h, "k") || given_is(h, "times");
 }
 static bool MIXED(const struct hone *h) { return given_is(h, "mixed") || (!given_is(h, "exact") && !given_is(h, "integers")); }
+static bool MODELED(const struct hone *h)
+{
+	const char *model = given_value(h, "model"), *threads = given_value(h, "threads");
+
+	return model && strcmp(model, "none") && (!threads || !strcmp(threads, "1")); /* it learned from one thread */
+}
 static bool COMPILED(const struct hone *h) { return h->verb->id == V_BUILD || h->verb->id == V_TUNE; }
 static bool TUNED(const struct hone *h) { return h->verb->id == V_TUNE; }
 

@@ -94,7 +94,7 @@ void targets_build(struct hone *h)
 		struct words w = {0};
 		turn(h, i);
 		go_on_from(h, &laid_out[i]);
-		chain_run(h, STAGE_share, STAGE_share, 0, "");
+		chain_run(h, STAGE_share, STAGE_schedule, 0, "");
 		words_add(&w, text(h, "--target=%s", h->target));
 		chain_stage(h, STAGE_plan, "", &w);
 		words_add(&planned, h->last);

@@ -126,6 +126,7 @@ void tune(struct hone *h)
 	chain_run(h, STAGE_import, STAGE_share, 0, "");
 	if (given_is(h, "mixed") && !elsewhere)
 		mixed_fastest(h);
+	chain_run(h, STAGE_schedule, STAGE_schedule, 0, "");
 	check_plan(h);
 	plain = h->last;
 	search(h, table);

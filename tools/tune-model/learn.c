@@ -1,4 +1,5 @@
 /* Learning. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,23 @@ static void labels(const struct examples *e, float *y, float *w)
 	free(n);
 }
 
+/* Which targets the examples are of. */
+static void write_ranges(const struct examples *e, const bool *with, FILE *f)
+{
+	for (int k = 0; k < FEATURE_COUNT; k++) {
+		int32_t least = INT32_MAX, most = INT32_MIN;
+		for (size_t i = 0; i < e->a.n; i++) {
+			int32_t x = e->a.a[i].f.a[k];
+			if (!with[i])
+				continue;
+			least = x < least ? x : least;
+			most = x > most ? x : most;
+		}
+		if (feature_is_target((enum feature)k) && least <= most)
+			fprintf(f, "learned %s %" PRId32 " %" PRId32 "\n", feature_name((enum feature)k), least, most);
+	}
+}
+
 void learn(const struct learning *l, const struct examples *e, const bool *use, FILE *f)
 {
 	float *y = xcalloc(e->a.n + 1, sizeof *y), *w = xcalloc(e->a.n + 1, sizeof *w);
@@ -30,6 +48,7 @@ void learn(const struct learning *l, const struct examples *e, const bool *use, 
 	for (size_t i = 0; i < e->a.n; i++)
 		with[i] = !use || use[e->a.a[i].group];
 	fprintf(f, TREES_TEXT "\n");
+	write_ranges(e, with, f);
 	for (int m = 0; m < l->members; m++)
 		xgboost_train(&(struct training){l->trees, l->depth, l->seed + (uint64_t)m}, e, with, y, w, f);
 	fprintf(f, "end\n");

@@ -32,20 +32,6 @@ static void read_examples(struct examples *e, struct tool_args *a)
 		die(EX_BADDATA, "there is nothing to learn from: no record was timed, and has a schedule that still applies");
 }
 
-static struct trees *read_model(const char *path, struct arena *a)
-{
-	struct mapped m;
-	const char *why;
-	int line;
-
-	mapped_open(&m, path);
-	struct trees *t = trees_read((const char *)m.p, m.n, a, &line, &why);
-	if (!t)
-		die(EX_BADDATA, "%s:%d: %s", path, line, why);
-	mapped_close(&m);
-	return t;
-}
-
 static int run_features(struct tool_args *a)
 {
 	struct examples e = {0};
@@ -86,7 +72,7 @@ static int run_eval(struct tool_args *a)
 {
 	struct examples e = {0};
 
-	struct trees *t = model ? read_model(model, &e.arena) : NULL;
+	struct trees *t = model ? trees_open(model, &e.arena) : NULL;
 	read_examples(&e, a);
 	struct gain *gain = xcalloc(e.a.n + 1, sizeof *gain);
 	if (t)
@@ -107,7 +93,7 @@ static int run_show(struct tool_args *a)
 
 	if (a->nfile > 1)
 		die(EX_BADUSE, "show takes one model");
-	struct trees *t = read_model(a->nfile ? a->file[0] : "-", &arena);
+	struct trees *t = trees_open(a->nfile ? a->file[0] : NULL, &arena);
 	for (int i = 0; i < COLUMN_COUNT; i++) { /* those that most nodes ask for first */
 		int k = i;
 		for (; k > 0 && trees_count(t, at[k - 1]) < trees_count(t, i); k--)

@@ -93,7 +93,7 @@ static struct point *draw_like(struct search *s, const struct points *pool, int 
 static void draw_near(struct search *s, struct bayes *b, const struct point *of)
 {
 	if (mark(&b->near, of))
-		draw_neighbours(s, of, &b->pool);
+		draw_neighbours(s, of, SIZE_MAX, &b->pool);
 }
 
 /* The best points that were told: those within PLATEAU. */

@@ -144,7 +144,7 @@ size_t genetic_propose(struct search *s, struct genetic *g, size_t n, struct poi
 	size_t count = draw_origins(s, &g->next_origin, n, out), left = n - count, parents = elite(s, best);
 
 	if (left && ranks)
-		draw_neighbours(s, best[0], &g->pool);
+		draw_neighbours(s, best[0], SIZE_MAX, &g->pool);
 	breed(s, &g->pool, ranks ? POOL * left : left, best, parents);
 	return left ? count + choose(s, &g->pool, left, out + count) : count;
 }

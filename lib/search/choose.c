@@ -1,0 +1,119 @@
+/* Climbing to a schedule by a learned cost model. */
+#include "search/choose.h"
+#include <stdlib.h>
+#include <string.h>
+#include "loop/interp.h"
+#include "loop/prim.h"
+#include "lower/lower.h"
+#include "sched/schedule.h"
+#include "search/strategy.h"
+
+/* Predicted times are shares of the default's. */
+struct beside {
+	const struct trees *model;
+	struct features usual;
+};
+
+/* A share that falls as the gain rises, of whole numbers: no function of libm is asked. */
+static double share_of(int64_t units)
+{
+	double u = (double)units / TREES_UNIT;
+
+	return u > 0 ? 1 / (1 + u) : 1 - u;
+}
+
+static double predict(struct loop_prog *p, const void *arg)
+{
+	const struct beside *b = arg;
+	struct features f;
+
+	features_of(p, &f);
+	return share_of(trees_gain(b->model, &f, &b->usual).middle);
+}
+
+/* The group by the trace, or by default: its features, and its stages. False: it has no such schedule that is right. */
+static bool look(struct module *m, node_id n, const struct target *t, const char *trace, struct features *f, struct digest *stages)
+{
+	const char *why;
+	struct lowered l = lower_sketch(m, n, t, trace ? trace_algo(trace, &m->arena) : NULL, &why);
+	bool right = l.prog;
+
+	if (l.prog) {
+		*stages = prog_digest(l.prog);
+		if (trace)
+			right = !loop_apply(l.prog, trace, false);
+		else
+			default_schedule(l.prog);
+		if (right)
+			features_of(l.prog, f);
+		right = right && !loop_legalize(l.prog) && !loop_verify(l.prog);
+		prog_free(l.prog);
+	}
+	return right;
+}
+
+static int by_predicted(const void *a, const void *b)
+{
+	const struct point *x = *(const struct point *const *)a, *y = *(const struct point *const *)b;
+	int c = (x->predicted > y->predicted) - (x->predicted < y->predicted);
+
+	return c ? c : strcmp(x->trace, y->trace);
+}
+
+/* All points on the way, the best first. */
+static void climb(struct search *s, size_t most, struct points *all)
+{
+	struct point *at = s->points.a[0], *origin;
+	size_t next = 1;
+
+	vec_push(all, at);
+	while (all->n < most && draw_origins(s, &next, 1, &origin))
+		vec_push(all, origin);
+	draw_neighbours(s, at, most, all);
+	for (at = NULL; at != all->a[0]; qsort(all->a, all->n, sizeof *all->a, by_predicted)) {
+		at = all->a[0];
+		draw_neighbours(s, at, most, all);
+	}
+}
+
+/* The best of the points that is right, if its gain is sure. */
+static void choose(const struct space *s, const struct points *all, const struct beside *b, struct arena *a, struct chosen *c)
+{
+	for (size_t i = 0; i < all->n && !c->trace; i++) {
+		const struct point *x = all->a[i];
+		struct features f;
+		struct digest stages;
+		bool right = look(s->m, s->n, s->target, x->trace, &f, &stages);
+		struct gain gain = right ? trees_gain(b->model, &f, &b->usual) : (struct gain){0};
+		if (!right)
+			continue;
+		c->gain = gain;
+		c->from = arena_str(a, x->from);
+		if (!gain_is_sure(gain))
+			return;
+		c->trace = trace_stamp(x->trace, stages, a);
+	}
+}
+
+struct chosen schedule_choose(struct module *m, node_id n, const struct target *t, const struct trees *model, size_t most, struct arena *a)
+{
+	struct beside b = {.model = model};
+	const struct cost_model cost = {"learned", "what tune-model learned", predict, &b};
+	struct chosen c = {0};
+	struct points all = {0};
+	struct digest stages;
+
+	if (!look(m, n, t, NULL, &b.usual, &stages))
+		return c;
+	struct space *space = space_new(m, n, t, &cost);
+	struct search *s = search_new(space, strategy_find("random"), 0);
+	if (s->points.n) {
+		climb(s, most, &all);
+		choose(space, &all, &b, a, &c);
+	}
+	c.tried = all.n;
+	vec_free(&all);
+	search_free(s);
+	space_free(space);
+	return c;
+}

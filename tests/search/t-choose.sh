@@ -1,0 +1,90 @@
+# ge-schedule: traces by a cost model, for whom it knows, and the same bytes each time.
+. "$top/tests/lib.sh"
+model=$top/tests/search/few.model
+few="ge-schedule -q --target x86-64-v3 --model $model"
+ge-load >raw.g <<'END'
+hone-text 1
+module ir=8 opset=17
+graph main {
+  input x: f32[1,33,27,29]
+  input w: f32[40,33,3,3]
+  input v: f32[1,40,1,1]
+  input a: f32[37,50]
+  input b: f32[50,61]
+  c = Conv(x, w) {pads=[1,1,1,1]}
+  d = Relu(c)
+  e = Mul(d, v)
+  p = MatMul(a, b)
+  q = Softmax(p) {axis=-1}
+  output e = e
+  output q = q
+}
+END
+ge-shape -q raw.g | ge-fuse -q | ge-layout -q -o laid.g
+traces() { ge-dump "$1" | grep -c '^ .*trace="'; }
+ge-schedule --why --target x86-64-v3 --model "$model" laid.g -o s.g 2>why && [ "$(traces s.g)" -ge 1 ] &&
+	grep -q "$(traces s.g) of 3 kernels have another schedule than the default one" why && grep -q 'takes another schedule: 0.909 (0.881 to 0.909) of the' why
+ok $? "what the model is sure of: $(tail -1 why)"
+ge-stat --digest s.g >one && $few s.g | ge-stat --digest - | cmp -s - one
+ok $? "twice is once"
+cp "$model" other.model && $few laid.g -o again.g && ge-schedule -q --target x86-64-v3 --model other.model laid.g | cmp - again.g && cmp -s s.g again.g
+ok $? "the same bytes, wherever the model lies"
+ge-plan -q --target x86-64-v3 s.g | ge-emit -q --target x86-64-v3 --print-traces - >traces 2>err && [ ! -s err ] &&
+	ge-plan -q --target x86-64-v3 laid.g | ge-emit -q --target x86-64-v3 --print-traces - | cmp -s - traces
+[ $? = 1 ]
+ok $? "ge-emit takes the traces"
+if grep -q avx2 /proc/cpuinfo; then
+	ge-plan -q --target x86-64-v3 s.g | ge-emit -q --target x86-64-v3 -o lib - && equal --runs 3 lib.so raw.g
+	ok $? "the same numbers"
+else
+	skip "the same numbers" "no AVX2 here"
+fi
+ge-stat --digest laid.g >laid
+for target in generic x86-64-v4; do # their vectors are shorter, and longer, than those that were learned from
+	sed 's/learned lanes .*/learned lanes 112 112/' "$model" >lanes.model
+	ge-schedule -q --target $target --model lanes.model laid.g | ge-stat --digest - | cmp -s - laid
+	ok $? "of targets unlike those it knows, as $target, the model says nothing"
+done
+sed 's/-12000/-40000/' "$model" >unsure.model
+ge-schedule --target x86-64-v3 --model unsure.model laid.g 2>err | ge-stat --digest - | cmp -s - laid && grep -q '^ge-schedule: 0 of 3' err
+ok $? "members that differ by more than the gain: all stays"
+[ "$($few --candidates 1 laid.g | ge-stat --digest -)" = "$(cat laid)" ]
+ok $? "--candidates 1: the default"
+
+ge-load >open.g <<'END'
+hone-text 1
+module ir=8 opset=17
+symbol n 1 inf
+graph main {
+  input x: f32[n,64]
+  input w: f32[64,48]
+  y = MatMul(x, w)
+  output y = y
+}
+END
+ge-shape -q open.g | ge-fuse -q | ge-layout -q -o openl.g && ge-schedule --why --target x86-64-v3 --model "$model" openl.g -o opens.g 2>why &&
+	grep -q 'left as it is: no task: ' why && [ "$(traces opens.g)" = 0 ]
+ok $? "sizes that vary: $(head -1 why)"
+
+hone passes -q --target x86-64-v3 --model "$model" --until schedule raw.g | ge-stat --digest - | cmp -s - one
+ok $? "hone passes --model"
+hone passes -q --target x86-64-v3 --model none --until schedule raw.g | ge-stat --digest - | cmp -s - laid &&
+	hone passes -q --target x86-64-v3 --model "$model" --threads 2 --until schedule raw.g | ge-stat --digest - | cmp -s - laid
+ok $? "none, and several threads: the default"
+
+# try CODE NAMED WHAT COMMAND...: one line that holds NAMED.
+try() {
+	local code=$1 named=$2 what=$3
+	shift 3
+	"$@" >out 2>err </dev/null
+	[ $? = "$code" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -e "$named" err
+	ok $? "$what: $(head -1 err)"
+}
+try 64 --model "no model" ge-schedule laid.g
+try 66 none.model "a model that is not there" ge-schedule --model none.model laid.g
+try 65 laid.g:1 "a model that is none" ge-schedule --model laid.g laid.g
+head -9 "$model" >cut.model
+try 65 cut.model:9 "a model that is cut" ge-schedule --model cut.model laid.g
+try 64 nowhere "no such target" ge-schedule --model "$model" --target nowhere laid.g
+try 64 --candidates "no candidates" ge-schedule --model "$model" --candidates 0 laid.g
+done_testing
