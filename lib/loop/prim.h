@@ -44,7 +44,7 @@ const char *prim_mark(struct loop_prog *p, const char *loop, enum loop_mark mark
 /* Cuts L in pieces at the points, or (n = 0) where guards and fills under it change. */
 const char *prim_partition(struct loop_prog *p, const char *loop, int n, const int64_t *points);
 
-/* The nest under L equals the stage that describes a target instruction (a row of loop/instr.h: transpose16, vpdpbusd):
+/* The nest under L equals the stage that describes a target instruction (a row of target/instr.h):
  * it becomes a call of it. Its loops have no names any more: they cannot be scheduled further. Where a piece of L is too
  * short for the instruction it stays loops. */
 const char *prim_tensor(struct loop_prog *p, const char *loop, const char *instr);

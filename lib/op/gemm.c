@@ -2,6 +2,7 @@
  * packed, sums in double in the order of k, so that a result is the exact sum rounded once
  * (nearly). Blocks as in Goto and van de Geijn 2008, one level. */
 #include "op/rules.h"
+#include "target/clones.h"
 
 typedef double v4d __attribute__((vector_size(32), aligned(8)));
 
@@ -23,18 +24,10 @@ typedef double v4d __attribute__((vector_size(32), aligned(8)));
 	o[0] = c00, o[1] = c01, o[2] = c10, o[3] = c11; \
 	o[4] = c20, o[5] = c21, o[6] = c30, o[7] = c31;
 
-#if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
-#define CLONES(...) __attribute__((target_clones(__VA_ARGS__, "default")))
-#else
-#define CLONES(...)
-#endif
+CLONES_WIDE static void tile(int64_t K, const double *a, const double *b, double *c){TILE}
 
-/* The AVX clone multiplies and adds separately: the same bits everywhere. */
-CLONES("avx")
-static void tile(int64_t K, const double *a, const double *b, double *c){TILE}
-
-/* Where products are exact, one instruction for both has the same bits, too. */
-CLONES("fma", "avx") static void tile_exact(int64_t K, const double *a, const double *b, double *c)
+/* For exact products: multiplying and adding in one step then has the same bits. */
+CLONES_FUSED static void tile_exact(int64_t K, const double *a, const double *b, double *c)
 {
 	TILE
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "target/backend.h"
 
 #ifndef DT_RELR
 enum { DT_RELRSZ = 35, DT_RELR = 36, DT_RELRENT = 37 };
@@ -16,16 +17,10 @@ enum { LOADS_MAX = 16, TAGS = 40, WORD = 8, PAGE = 4096 };
 #define RUNS "it runs code when it is loaded: "
 static const char no_library[] = "it is no library that can be read";
 
-/* Relocations that call a function for their value; that copy as much as they like; that write two words. */
-static const struct machine {
-	unsigned machine;
-	uint32_t irelative, copy, descriptor;
-} machines[] = {{EM_X86_64, 37, 5, 36}, {EM_AARCH64, 1032, 1024, 1031}, {EM_RISCV, 58, 4, 12}, {EM_PPC64, 248, 19, 0}, {EM_S390, 61, 9, 0}};
-
 struct object {
 	const unsigned char *p;
 	size_t n;
-	const struct machine *machine;
+	const struct elf_machine *machine;
 	Elf64_Phdr load[LOADS_MAX], dynamic;
 	int nload;
 	uint64_t tag[TAGS]; /* by number; 0: it is not there */
@@ -59,10 +54,7 @@ static const char *read_segments(struct object *o)
 	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_type != ET_DYN ||
 	    h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > o->n || h.e_phnum > (o->n - h.e_phoff) / sizeof(Elf64_Phdr))
 		return no_library;
-	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
-		if (machines[i].machine == h.e_machine)
-			o->machine = &machines[i];
-	if (!o->machine)
+	if (!(o->machine = backend_elf(h.e_machine)))
 		return "it is for a machine that is not known";
 	for (int i = 0; i < h.e_phnum; i++) {
 		Elf64_Phdr s;

@@ -68,7 +68,7 @@ const struct fitted fitted = {
 	.block_share = 0.5,
 };
 
-/* A register tile is small, or one of these: what always is unrolled whole (9), what may be (32); registers of AVX2 and older. */
+/* A register tile is small, or one of these: what always is unrolled whole (9), what may be (32); the vector registers of a CPU that has few. */
 enum { TAPS_3X3 = 9, TAPS_MANY = 32, FEW_REGISTERS = 16 };
 
 /* What follows the sums calls a function: sums that registers hold beside it. */

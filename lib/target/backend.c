@@ -28,6 +28,15 @@ const struct backend *backend_here(void)
 
 const struct backend *backend_of(const struct target *t) { return t && t->of ? t->of : backend_here(); }
 
+const struct elf_machine *backend_elf(unsigned machine)
+{
+	for (const struct backend *const *b = backends; *b; b++)
+		for (const struct elf_machine *m = (*b)->elf; m && m->machine; m++)
+			if (m->machine == machine)
+				return m;
+	return NULL;
+}
+
 const struct backend *backend_find(const char *name, size_t n)
 {
 	for (const struct backend *const *b = backends; *b; b++)

@@ -31,6 +31,12 @@ struct call_name {
 	long number;
 	const char *name;
 };
+/* A machine in ELF files (EM_..), and the relocations that a library of kernels has no need of: those that call a function for their
+ * value; that copy as much as they like; that write two words. */
+struct elf_machine {
+	unsigned machine;
+	uint32_t irelative, copy, descriptor;
+};
 typedef void guarded_fn(const void *const *in, const void *const *constants, void *const *out, char *workspace);
 
 /* How this process does by hand what C cannot say. NULL: not at all. */
@@ -81,6 +87,7 @@ struct backend {
 	/* Where its tools run on a machine of another kind: they are TRIPLET-gcc, TRIPLET-ld and so on, clang --target=TRIPLET. NULL: there
 	 * are none. */
 	const char *triplet;
+	const struct elf_machine *elf;                /* of its libraries; ends with no machine. NULL: none of its own */
 	const char *(*flags)(const struct target *t); /* for the C compiler, each after a blank; valid for the life of the process */
 	/* A condition in C: this CPU has what a feature takes, whose name is put in for %s. The text section "asks" stands before it. */
 	const char *asks;
@@ -95,6 +102,8 @@ extern const struct backend *const backends[]; /* the generic one first; ends wi
 const struct backend *backend_of(const struct target *t);
 /* This machine's, whatever it passes for. */
 const struct backend *backend_here(void);
+/* The row of a library's machine, whichever backend has it; NULL: none does. */
+const struct elf_machine *backend_elf(unsigned machine);
 /* By name; NULL: none. */
 const struct backend *backend_find(const char *name, size_t n);
 /* Text of the generic prelude or of a function: sections between lines "@{NAME" and "@}" may be the target's own; "@#" is the number of

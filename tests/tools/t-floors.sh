@@ -34,9 +34,20 @@ report "tools include libraries and their own files" "$(grep -nE '^[[:space:]]*#
 ops=$(sed -n 's/^.X(\([A-Za-z0-9]*\),.*/\1/p' lib/graph/oplist.h | grep -vx Fused | tr '\n' '|')
 report "the list has operators" "$([ ${#ops} -gt 1000 ] || echo "none in lib/graph/oplist.h")"
 report "no operator is named above its library" "$(grep -nwE "OP_(${ops%|})" -r $(ls -d lib/*/ | grep -vE '/(graph|op|lower|onnx)/') --include=*.[ch] 2>/dev/null)"
-report "what a CPU is stands in lib/target alone" "$(grep -rnE --include='*.[ch]' --include='*.in' '"target/[a-z0-9_]+/|__SSE|__AVX|__aarch64__|__builtin_ia32|_mm_|%%?[xyz]mm' lib tools bench 2>/dev/null |
-	grep -v '^lib/target/')"
-report "instructions are named in lib/target alone" "$(grep -rnE --include='*.[ch]' '"[^"]*(vpdp|vdpbf|vfmadd|pmadd|[su]dot|mmla|fmla|smlal)' lib tools | grep -v '^lib/target/')"
+
+# Kinds of CPU: conditions of compilers, headers of intrinsics, registers, numbers of ELF, features and instructions stand in lib/target.
+cpu_words='"target/[a-z0-9_]+/|__(x86_64|i386|SSE|AVX|FMA|aarch64|arm|ARM_|riscv|powerpc|s390)|__builtin_(ia32|cpu_)|\<(EM|R|AUDIT_ARCH|HWCAP2?)_(X86|AARCH64|386|RISCV|PPC|S?390|ARM)|HWCAP'
+cpu_words="$cpu_words"'|immintrin|(arm_(neon|sve|acle)|cpuid)\.h|\<_mm[0-9]*_|%%?[xyz]mm|cpuinfo|\<(xgetbv|cpuid|mxcsr|fpcr)\>'
+instruction_words='(vpdp|vdpbf|vfmadd|pmadd|[su]dot|mmla|fmla|bfdot|smlal|\<ld1r|whilel)|\<v?fma(128|256|512)'
+feature_words='\<(avx[0-9a-z_]*|sse[0-9_.]*|avx512_?[a-z0-9]*|f16c|bmi2|vnni|amx[_a-z0-9]*|neon|asimd[a-z]*|sve[0-9]*|i8mm|dotprod|cortex[-a-z0-9]*|neoverse[-a-z0-9]*|zen[0-9]|xeon|skylake)\>'
+cpu_named() { # FILE...: lines of C that name a kind of CPU
+	grep -nE "$cpu_words" "$@" /dev/null
+	grep -niE "$instruction_words|$feature_words" "$@" /dev/null
+}
+printf '%s\n' '#ifdef __x86_64__' '#include <immintrin.h>' '#include <arm_neon.h>' 'case EM_AARCH64:' 'f("/proc/cpuinfo");' '__builtin_cpu_supports("x")' \
+	'CLONES("avx")' '/* as vpdpbusd */' 'target_rate(t, "fma512")' '/* of NEON */' 'x = R_X86_64_COPY;' 'getauxval(AT_HWCAP)' 'smmla' 'whilelt' >"$work/cpus"
+report "names of kinds of CPU are found" "$([ "$(cpu_named "$work/cpus" | cut -d: -f2 | sort -u | wc -l)" = 14 ] || cpu_named "$work/cpus")"
+report "what a CPU is stands in lib/target alone" "$(cpu_named $(find lib tools clients bench -name '*.[ch]' ! -path 'lib/target/*') $(find lib tools -name '*.in'))"
 report "no text is cut short where memory ends: common/textfile.h" "$(grep -rn 'open_memstream(' lib tools bench --include='*.[ch]' | grep -v '^lib/common/msg.c:')"
 report "no test includes a tool or bench/" "$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]*(tools|bench)/' -r tests --include='*.[ch]')"
 

@@ -1,5 +1,6 @@
 /* The backend's row. */
 #include "target/arm/arm.h"
+#include <elf.h>
 #include <linux/audit.h>
 #include "common/intern.h"
 
@@ -53,6 +54,8 @@ static const char *flags(const struct target *t)
 							 : ""));
 }
 
+static const struct elf_machine elf[] = {{EM_AARCH64, R_AARCH64_IRELATIVE, R_AARCH64_COPY, R_AARCH64_TLSDESC}, {0}};
+
 const struct backend backend_arm = {
 	.name = "arm",
 	.feature = features,
@@ -74,6 +77,7 @@ const struct backend backend_arm = {
 			.audit_arch = AUDIT_ARCH_AARCH64,
 		},
 	.triplet = "aarch64-linux-gnu",
+	.elf = elf,
 	.flags = flags,
 	.asks = "CPU_HAS_%s",
 	.text = arm_text,

@@ -1,6 +1,7 @@
 /* The backend's row. */
 #include "target/x86/x86.h"
 #include "common/intern.h"
+#include <elf.h>
 #include <linux/audit.h>
 
 static const struct feature features[] = {
@@ -62,6 +63,8 @@ static const char *flags(const struct target *t)
 	return "";
 }
 
+static const struct elf_machine elf[] = {{EM_X86_64, R_X86_64_IRELATIVE, R_X86_64_COPY, R_X86_64_TLSDESC}, {0}};
+
 const struct backend backend_x86 = {
 	.name = "x86",
 	.unnamed = true,
@@ -85,6 +88,7 @@ const struct backend backend_x86 = {
 			.calls = x86_calls,
 		},
 	.triplet = "x86_64-linux-gnu",
+	.elf = elf,
 	.flags = flags,
 	.asks = "__builtin_cpu_supports(\"%s\")",
 	.text = x86_text,
