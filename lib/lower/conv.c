@@ -12,9 +12,6 @@
 #include "target/backend.h"
 #include "target/target.h"
 
-/* Channels are copied so that those of a group, with zeros, are whole steps of an instruction that sums products in 16 bits. */
-#define ALGO_SPREAD "spread"
-
 /* Groups are taken several at a time, so that their channels fill vectors: weights are blocks among zeros. Codes want it, since no
  * instruction sums a vector of several groups. */
 #define ALGO_MERGED "merged"
@@ -71,13 +68,7 @@ static bool points_fit(struct lower *L)
 }
 
 /* Channels of a group in whole steps of the instruction; as many as there are if there is none. */
-static int64_t spread_channels(struct lower *L)
-{
-	double speed;
-	int64_t step = wide_step(L, &speed), per = L->shape[1][1];
-
-	return step ? (per + step - 1) / step * step : per;
-}
+static int64_t spread_channels(struct lower *L) { return wide_spread(L, L->shape[1][1], L->out_shape[0][low_out_rank(L, 0) - 1]); }
 
 static bool algo_fits(struct lower *L, const char *algo)
 {
@@ -201,21 +192,6 @@ static const char *winograd(struct lower *L, const struct window *w, const char 
 	return NULL;
 }
 
-/* The weights with zeros behind the channels of a group. */
-static buf_id spread_weights(struct lower *L, int64_t per)
-{
-	int rank = low_rank(L, 1);
-	int64_t shape[LOOP_RANK_MAX];
-	poly at[LOOP_RANK_MAX];
-
-	memcpy(shape, L->shape[1], sizeof shape);
-	shape[1] = per;
-	stage_id s = low_stage(L, "spread", low_dtype(L, 1), rank, shape, low_axes(L, rank));
-	low_index(L, s, at);
-	stage_body(L->p, s, COMB_NONE, low_read_fill(L, 1, at, 0));
-	return lstage(L->p, s)->out;
-}
-
 /* An operand's element in the product of element `index` of the result and channel k, the weight first: for halves_sums. */
 static ex_id point_factor(struct lower *L, uint32_t i, const poly *index, poly k, const void *arg)
 {
@@ -276,7 +252,7 @@ static const char *conv(struct lower *L)
 	int64_t per = spread ? spread_channels(L) : L->shape[1][1];
 	struct padded q = conv_input(L, &w, wide ? DT_F32 : low_dtype(L, 0), per, conv_groups(L));
 	buf_id weights = wide         ? wide_weights(L, products_of(L))
-			 : spread     ? spread_weights(L, per)
+			 : spread     ? wide_spread_buf(L, 1, 1, per)
 			 : merged > 1 ? merged_weights(L, merged, low_dtype(L, 1), number_weight)
 				      : 0;
 	stage_id s = low_sums(L, 0, "conv");

@@ -318,7 +318,8 @@ static const char *conv_integer(struct lower *L)
 	if (is_patches(a))
 		return conv_patches(L, &w, words);
 	int64_t old = L->shape[1][1], merged = is_merged(a) ? merged_groups(L, int_step(L, words), true) : 1;
-	int64_t per = old == 1 || merged > 1 ? old : words ? int_words_padded(L, old) : int_padded(old);
+	int64_t rows = L->out_shape[0][low_out_rank(L, 0) - 1];
+	int64_t per = old == 1 || merged > 1 ? old : words ? int_words_padded(L, old) : int_padded(L, old, rows);
 	struct padded q = conv_input(L, &w, words ? DT_I16 : int_x_type(L), per, (conv_groups(L) + merged - 1) / merged * merged);
 	enum dtype t = words ? int_words_weights(L) : DT_I8;
 	buf_id codes = merged > 1    ? merged_weights(L, merged, t, code_or_word)

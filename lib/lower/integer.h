@@ -9,7 +9,9 @@ enum { INT_X, INT_W, INT_X_ZERO, INT_W_ZERO };
 
 /* Products in one step of a dot product: the extent of the axis that is summed first is a multiple. */
 enum { INT_STEP = 4 };
-static inline int64_t int_padded(int64_t n) { return (n + INT_STEP - 1) / INT_STEP * INT_STEP; }
+/* n products of bytes in whole steps, with zeros behind them: of the instruction that takes several rows of x, where it is there, x has
+ * more than one row, and it takes fewer steps. */
+int64_t int_padded(struct lower *L, int64_t n, int64_t rows);
 
 /* An algorithm of where products of bytes are not summed by an instruction, but those of i16 are, in pairs: the operands are copied to
  * i16, less their zero points, and nothing is left to do after the sum. A pair of products cannot overflow. */

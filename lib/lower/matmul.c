@@ -54,7 +54,7 @@ static void product_index(struct lower *L, const struct product *q, const poly *
 
 /* ---- algorithms ---- */
 
-static const char *const product_algos[] = {ALGO_WIDE, ALGO_DIGITS, ALGO_BYTES, ALGO_HALVES, NULL};
+static const char *const product_algos[] = {ALGO_SPREAD, ALGO_WIDE, ALGO_DIGITS, ALGO_BYTES, ALGO_HALVES, NULL};
 
 static double products_of(struct lower *L)
 {
@@ -72,6 +72,15 @@ static int64_t summed_up(struct lower *L)
 	bool turned = L->n->op == OP_Gemm && attr_i(L->n, "transA");
 
 	return L->shape[0][turned ? 0 : low_rank(L, 0) - 1];
+}
+
+/* Rows of a matrix of operand 0. */
+static int64_t rows_of(struct lower *L)
+{
+	bool turned = L->n->op == OP_Gemm && attr_i(L->n, "transA");
+	int rank = low_rank(L, 0);
+
+	return rank < 2 ? 1 : L->shape[0][turned ? 1 : rank - 2];
 }
 
 static bool digits(struct lower *L, bool (*f)(struct lower *L, bool turned, int64_t rows))
@@ -95,6 +104,8 @@ static bool product_fits(struct lower *L, const char *algo)
 		return bytes(L);
 	if (!strcmp(algo, ALGO_HALVES))
 		return halves_fit(L, summed_up(L));
+	if (!strcmp(algo, ALGO_SPREAD))
+		return wide_fits(L, algo) && wide_spread(L, summed_up(L), rows_of(L)) > summed_up(L);
 	return strcmp(algo, ALGO_DIGITS) ? wide_fits(L, algo) : digits(L, packed_digits_fit);
 }
 
@@ -104,24 +115,33 @@ static const char *product_best(struct lower *L)
 		return ALGO_HALVES;
 	if (bytes(L))
 		return ALGO_BYTES;
+	if (wide_spread_pays(L, products_of(L), summed_up(L), rows_of(L)))
+		return ALGO_SPREAD;
 	return wide_pays(L, products_of(L), summed_up(L)) ? ALGO_WIDE : digits(L, packed_digits_pay) ? ALGO_DIGITS : ALGO_USUAL;
 }
 
-/* Operands of a product as the algorithm has them. */
+/* Operands of a product as the algorithm has them, 0: as they are; and products in a sum. */
 struct factors {
 	buf_id a, b;
+	int64_t K;
 };
 
-static struct factors factors_of(struct lower *L)
+/* a_axis, b_axis: that are summed along. */
+static struct factors factors_of(struct lower *L, int a_axis, int b_axis)
 {
-	bool wide = !strcmp(low_algo(L), ALGO_WIDE);
+	int64_t line = L->shape[0][a_axis], K;
 
-	return wide ? (struct factors){wide_buf(L, 0), wide_weights(L, products_of(L))} : (struct factors){0};
+	if (!strcmp(low_algo(L), ALGO_WIDE))
+		return (struct factors){wide_buf(L, 0), wide_weights(L, products_of(L)), line};
+	if (strcmp(low_algo(L), ALGO_SPREAD))
+		return (struct factors){.K = line};
+	K = wide_spread(L, line, rows_of(L));
+	return (struct factors){wide_spread_buf(L, 0, a_axis, K), wide_spread_buf(L, 1, b_axis, K), K};
 }
 
-static ex_id factor(struct lower *L, uint32_t i, buf_id wide, const poly *at)
+static ex_id factor(struct lower *L, uint32_t i, buf_id copy, const poly *at)
 {
-	return wide ? ex_read(L->p, wide, low_rank(L, i), at) : low_read_wide(L, i, at);
+	return copy ? low_wide(L, ex_read(L->p, copy, low_rank(L, i), at)) : low_read_wide(L, i, at);
 }
 
 /* A product of element a of operand 0 and element b of operand 1. */
@@ -155,10 +175,10 @@ static const char *matmul(struct lower *L)
 		low_result_is(L, 0, lstage(L->p, halves_sums(L, "matmul", K, matmul_factor, &q))->out);
 		return NULL;
 	}
-	struct factors f = factors_of(L);
+	struct factors f = factors_of(L, q.a_axis, q.b_axis);
 	stage_id s = low_sums(L, 0, "matmul");
 	low_index(L, s, index);
-	product_index(L, &q, index, stage_reduce(L->p, s, "k", K), a, b);
+	product_index(L, &q, index, stage_reduce(L->p, s, "k", f.K), a, b);
 	ex_id y = packed ? low_fn2(L, FN_MUL, low_read(L, 0, a), packed_read(L, &w, rows, b[0], b[1])) : times(L, &f, a, b);
 	stage_body(L->p, s, COMB_SUM, y);
 	low_result_is(L, 0, lstage(L->p, s)->out);
@@ -192,7 +212,8 @@ static const char *matmul_integer(struct lower *L)
 {
 	struct product q = product_of(L);
 	bool words = strcmp(low_algo(L), ALGO_USUAL);
-	int64_t old = L->shape[0][q.a_axis], K = words ? int_words_padded(L, old) : int_padded(old);
+	int64_t old = L->shape[0][q.a_axis], rows = q.row ? 1 : L->shape[0][q.a_axis - 1];
+	int64_t K = words ? int_words_padded(L, old) : int_padded(L, old, rows);
 	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
 
 	buf_id x = words ? int_copies(L, INT_X, DT_I16, q.a_axis, K, q.row ? -1 : q.a_axis - 1) : int_codes(L, INT_X, q.a_axis, K);
@@ -236,10 +257,10 @@ static stage_id gemm_sums(struct lower *L, bool ta, bool tb)
 		return packed_rows(L, &w, "gemm", !ta);
 	if (!strcmp(low_algo(L), ALGO_HALVES))
 		return halves_sums(L, "gemm", L->shape[0][!ta], gemm_factor, &(struct turned){ta, tb});
-	struct factors f = factors_of(L);
+	struct factors f = factors_of(L, !ta, tb);
 	stage_id s = low_sums(L, 0, "gemm");
 	low_index(L, s, index);
-	poly k = stage_reduce(L->p, s, "k", L->shape[0][!ta]);
+	poly k = stage_reduce(L->p, s, "k", f.K);
 	a[ta] = index[0];
 	a[!ta] = k;
 	b[tb] = k;

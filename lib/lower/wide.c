@@ -1,5 +1,6 @@
 /* Products of operands that are widened first. */
 #include "lower/wide.h"
+#include <string.h>
 #include "loop/instr.h"
 #include "sched/fitted.h"
 #include "target/rate.h"
@@ -18,13 +19,52 @@ int64_t wide_step(struct lower *L, double *speed)
 	return row ? instr_row(row)->extent[1] : 0;
 }
 
+static int64_t in_steps(int64_t n, int64_t step) { return (n + step - 1) / step; }
+
+int64_t wide_spread(struct lower *L, int64_t line, int64_t rows)
+{
+	const struct target *t = L->p->target ? L->p->target : target_host();
+	double speed;
+	int64_t step = wide_step(L, &speed);
+	int matrix = step && rows > 1 ? instr_matrix(t, low_dtype(L, 0), low_dtype(L, 1)) : 0;
+	int64_t longer = matrix ? instr_group(matrix) : step;
+
+	if (!step)
+		return line;
+	step = longer % step == 0 && in_steps(line, longer) < in_steps(line, step) ? longer : step;
+	return in_steps(line, step) * step;
+}
+
+static bool reads_often(struct lower *L, double products)
+{
+	return products > fitted.inline_once * (double)low_count(L, 0) && products > fitted.inline_once * (double)low_count(L, 1);
+}
+
+bool wide_spread_pays(struct lower *L, double products, int64_t line, int64_t rows)
+{
+	return wide_fits(L, ALGO_WIDE) && wide_spread(L, line, rows) > line && reads_often(L, products);
+}
+
+buf_id wide_spread_buf(struct lower *L, uint32_t i, int axis, int64_t extent)
+{
+	int rank = low_rank(L, i);
+	int64_t shape[LOOP_RANK_MAX];
+	poly at[LOOP_RANK_MAX];
+
+	memcpy(shape, L->shape[i], sizeof shape);
+	shape[axis] = extent;
+	stage_id s = low_stage(L, "spread", low_dtype(L, i), rank, shape, low_axes(L, rank));
+	low_index(L, s, at);
+	stage_body(L->p, s, COMB_NONE, low_read_fill(L, i, at, 0));
+	return lstage(L->p, s)->out;
+}
+
 bool wide_pays(struct lower *L, double products, int64_t line)
 {
 	double speed;
 	int64_t step = wide_step(L, &speed);
 
-	return wide_fits(L, ALGO_WIDE) && !(step && line % step == 0) && products > fitted.inline_once * (double)low_count(L, 0) &&
-	       products > fitted.inline_once * (double)low_count(L, 1);
+	return wide_fits(L, ALGO_WIDE) && !(step && line % step == 0) && reads_often(L, products);
 }
 
 /* A vector of elements is widened by two operations, for as many rows at a time as there are registers. */

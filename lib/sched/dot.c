@@ -179,7 +179,7 @@ static int matrix_of(struct schedule *r, const struct tile *q, const struct fact
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t step;
 
-	if (f->each || q->row_axis < 0 || q->row_steps < 2 || p->usual || r->outside || r->blocks ||
+	if (f->each || q->row_axis < 0 || q->row_steps < 2 || r->outside || r->blocks ||
 	    !read_step(p, f->a, s->axis[q->row_axis].var, &step))
 		return 0;
 	int row = instr_matrix(p->target ? p->target : target_host(), lex(p, f->a)->dtype, lex(p, f->b)->dtype);
