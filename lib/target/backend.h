@@ -21,6 +21,7 @@ struct feature {
 struct level {
 	const char *name;
 	unsigned features;
+	int ports; /* as target.ports; 0: as this machine has where it is of the kind, else as most have */
 };
 /* The backend's own text for a section: of the generic prelude, of a function's text in loop/math.c, of a library (ge-emit). */
 struct text_section {

@@ -362,6 +362,7 @@ static bool find_named(const char *name, struct target *out)
 			if (!strcmp(name, l->name)) {
 				if (*b != backend_here() && !(*b)->anywhere)
 					set_foreign(out, name);
+				out->ports = l->ports ? l->ports : out->ports;
 				set_features(out, *b, l->features);
 				return true;
 			}

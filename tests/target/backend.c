@@ -122,6 +122,32 @@ static void ports_of_rates(void)
 	}
 }
 
+/* clock: additions that wait for each other, one a cycle. */
+static void ports_of_a_clock(void)
+{
+	static const struct {
+		const char *features;
+		int rate, ports;
+	} cases[] = {{"dotprod", 20, 1}, {"dotprod", 47, 2},  {"dotprod", 71, 3},
+		     {"dotprod", 95, 4}, {"dotprod", 190, 4}, {"sve256", 95, 2}};
+	char row[160];
+	struct target t;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		snprintf(row, sizeof row, "cpu=x;arch=arm;features=%s;%s;rates=fma128:%d,clock:3", cases[i].features, caches,
+			 cases[i].rate);
+		bool found = target_find(row, &t);
+		t.of->measured(&t);
+		ok(found && t.fma_ports == cases[i].ports, "%d operations at a clock of 3, %s: %d ports", cases[i].rate, cases[i].features,
+		   t.fma_ports);
+	}
+	snprintf(row, sizeof row, "cpu=x;arch=arm;features=;fma128=3;%s;rates=fma128:95,clock:3", caches);
+	bool found = target_find(row, &t);
+	t.of->measured(&t);
+	ok(found && t.fma_ports == 3, "what is known of a machine is not measured");
+	ok(target_find("armv8.6-a+4x128", &t) && t.fma_ports == 4 && strstr(target_row(&t), ";fma128=4;"), "a name for four ports");
+}
+
 static void ports_of_rows(void)
 {
 	struct target t;
@@ -229,6 +255,7 @@ int main(void)
 	flags_of_features();
 	rates_of_rows();
 	ports_of_rates();
+	ports_of_a_clock();
 	ports_of_rows();
 	sections();
 	ok(!instr_find(&(struct target){.of = &backend_generic}, "vpdpbusd") && instr_find(NULL, "vpdpbusd") &&

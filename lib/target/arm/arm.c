@@ -14,6 +14,7 @@ static const struct feature features[] = {
 	{NULL, {NULL}},
 };
 
+enum { PORTS_MOST = 4 };
 enum { V8_2 = ARM_DOTPROD | ARM_FP16, V8_6 = V8_2 | ARM_I8MM | ARM_BF16 };
 static const struct level levels[] = {
 	{"aarch64", 0},
@@ -22,6 +23,7 @@ static const struct level levels[] = {
 	{"armv8.2-a+sve256", V8_2 | ARM_SVE256},
 	{"armv8.2-a+sve512", V8_2 | ARM_SVE512},
 	{"armv8.6-a+sve256", V8_6 | ARM_SVE256},
+	{"armv8.6-a+4x128", V8_6, PORTS_MOST},
 	{NULL, 0},
 };
 
@@ -37,6 +39,18 @@ static void derive(struct target *t)
 	t->masks = t->features & ARM_SVE;
 	t->by_element = t->stores_two = t->vector_bytes == NEON;
 	t->loads_apart = t->begins_sums = t->hands_on_nan = true;
+}
+
+/* Multiply-adds of vectors of 16 bytes in a cycle, which additions that wait for each other count. Rates are within a few hundredths. */
+static void measured(struct target *t)
+{
+	enum { OPERATIONS = 2 * 16 / sizeof(float) };
+	double clock = target_rate(t, "clock"), ports = clock > 0 ? target_rate(t, "fma128") / (OPERATIONS * clock) : 0;
+
+	if (t->ports || ports <= 0)
+		return;
+	t->ports = ports < 1.5 ? 1 : ports < 2.5 ? 0 : ports < PORTS_MOST - 0.5 ? (int)(ports + 0.5) : PORTS_MOST;
+	derive(t);
 }
 
 /* The dot products are optional before 8.4, and halves everywhere: each is named. Instructions on vectors of SVE are those of the length
@@ -61,8 +75,9 @@ const struct backend backend_arm = {
 	.feature = features,
 	.level = levels,
 	.detect = arm_detect,
+	.measured = measured,
 	.ports = "fma128",
-	.ports_most = 4,
+	.ports_most = PORTS_MOST,
 	.f16 = 0,
 	.derive = derive,
 	.process =

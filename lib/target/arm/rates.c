@@ -1,4 +1,4 @@
-/* What instructions do in a second: nothing but independent ones of a kind, in registers. */
+/* What instructions do in a second: nothing but independent ones of a kind, in registers; of the clock, ones that wait for each other. */
 #include "target/rate.h"
 #include "target/arm/arm.h"
 
@@ -56,6 +56,14 @@ STEPS(sve_usmmla, "+sve+i8mm", SVE_ZERO, SVE_USMMLA)
 STEPS(sve_smmla, "+sve+i8mm", SVE_ZERO, SVE_SMMLA)
 STEPS(sve_bfmmla, "+sve+bf16", SVE_ZERO, SVE_BFMMLA)
 
+/* Each addition waits for the one before: one a cycle. */
+static void clock_steps(long n)
+{
+	long x = 0;
+
+	__asm__ volatile("1:\n\t.rept 64\n\tadd %1, %1, #1\n\t.endr\n\tsubs %0, %0, #1\n\tb.ne 1b" : "+r"(n), "+r"(x) : : "cc");
+}
+
 #define LOOP(name) name
 
 void arm_read(const void *p, size_t n)
@@ -98,5 +106,6 @@ const struct rate arm_rates[] = {
 	MATRICES("", 16, 0, ),
 	MATRICES("256", 32, ARM_SVE256, sve_),
 	MATRICES("512", 64, ARM_SVE512, sve_),
+	{"clock", 0, SUMS *UNROLL, LOOP(clock_steps)},
 	{NULL},
 };
