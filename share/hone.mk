@@ -49,7 +49,7 @@ hone_args = $(hone_options); $(if $(hone_several),set -- "$$@" --target "$$hone_
 	@$(call hone_args,"$$HONE_PASSES" "$$HONE_EMIT")
 
 %.passed: %.onnx %.g.args
-	$(hone_options); $(HONE) passes --until $(if $(hone_several),gears,layout) "$$@" $(HONE_PASSES) -o "$$hone_file" -- "$$hone_of"
+	$(hone_options); $(HONE) passes --until $(if $(hone_several),gears,schedule) "$$@" $(HONE_PASSES) -o "$$hone_file" -- "$$hone_of"
 %.g: %.passed
 	@cmp -s -- "$$hone_of" "$$hone_file" || { cp -- "$$hone_of" "$$hone_file.part" && mv -- "$$hone_file.part" "$$hone_file"; }
 

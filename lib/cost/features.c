@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/intern.h"
+#include "common/map.h"
 #include "cost/counts.h"
 
 static const struct {
@@ -37,12 +39,12 @@ const char *column_name(int column, char name[COLUMN_NAME])
 
 int column_find(const char *name)
 {
+	static struct map at; /* 1 + a name's symbol -> 1 + the column */
 	char is[COLUMN_NAME];
 
-	for (int i = 0; i < COLUMN_COUNT; i++)
-		if (!strcmp(column_name(i, is), name))
-			return i;
-	return -1;
+	for (int i = 0; i < COLUMN_COUNT && at.n < COLUMN_COUNT; i++)
+		map_set(&at, intern(column_name(i, is)) + 1, (uint32_t)i + 1);
+	return (int)map_get(&at, intern(name) + 1) - 1;
 }
 
 void columns_of(const struct features *f, const struct features *usual, struct columns *x)

@@ -24,6 +24,9 @@ struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line,
 int trees_members(const struct trees *t);
 /* That of a file; NULL: of standard input. Faults: die(65), or as mapped_open. */
 struct trees *trees_open(const char *path, struct arena *a);
+/* The one that hone brings along, share/models/cost.model: its text, and what it says. */
+extern const char trees_usual_text[];
+struct trees *trees_usual(struct arena *a);
 /* By how many units the time is above that of the default schedule (below: negative), by each member. */
 void trees_predict(const struct trees *t, const struct columns *x, int64_t *units);
 /* By how many units a schedule is faster than the default one: the least, the middle and the most of what the members say. All 0: the target is

@@ -33,7 +33,14 @@ is "$(rc hone quantize ruin.onnx --data "$digits/images.npy" --no-equalize -o r.
 is "$(rc hone quantize "$digits/digits.onnx" --data "$digits/images.npy" --metric 'echo 1 #' -o m.onnx) $(sed -n 2p out | grep -c est) $(ge-dump m.onnx | grep -c '^graph')" "0 0 1" "--metric: times of layers are measured"
 printf '#!/bin/sh\nn=$(ge-dump "$1" | grep -c "^const .*i8")\n[ "$n" = 0 ] || : >waits\n[ "$n" = 0 ] || exec sleep 20\necho 1\n' >slow
 chmod +x slow
-hone quantize -q "$digits/digits.onnx" --data "$digits/images.npy" --metric ./slow -o stopped.onnx 2>err &
+{ # of so many weights bytes are faster on any CPU
+	printf 'hone-text 1\nmodule ir=10 opset=28\n'
+	awk 'function put(name, shape, n) { printf "const %s = f32[%s] [", name, shape; for (i = 0; i < n; i++) printf (i ? ", " : "") "%.3f", (i * 37 % 101 - 50) / 200; print "]" }
+		BEGIN { put("w1", "256,1,8,8", 16384); put("w2", "512,256,1,1", 131072) }'
+	printf 'graph main {\n  input image: f32[1,1,8,8]\n  a = Conv(image, @w1)\n  b = Relu(a)\n  y = Conv(b, @w2)\n  output y = y\n}\n'
+} >wide.txt
+ge-load wide.txt | ge-shape | ge-export -o wide.onnx
+hone quantize -q wide.onnx --data "$digits/images.npy" --metric ./slow -o stopped.onnx 2>err &
 awaited
 kill -TERM $!
 wait $!

@@ -80,7 +80,6 @@ try() {
 	[ $? = "$code" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -e "$named" err
 	ok $? "$what: $(head -1 err)"
 }
-try 64 --model "no model" ge-schedule laid.g
 try 66 none.model "a model that is not there" ge-schedule --model none.model laid.g
 try 65 laid.g:1 "a model that is none" ge-schedule --model laid.g laid.g
 head -9 "$model" >cut.model

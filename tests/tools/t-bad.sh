@@ -2,7 +2,6 @@
 # but a stream that says it was aborted, no output file, nothing left behind. What single formats promise beyond that is
 # tested beside them: onnx_bad.c and t-import.sh (models), stream.c and t-stream.sh (streams), t-run.sh (arrays).
 . "$top/tests/lib.sh"
-cp "$top/tests/search/few.model" .
 model=$top/examples/digits/digits.onnx
 mkdir in run
 in=$PWD/in
@@ -78,7 +77,7 @@ stream ge-prune FILE
 stream ge-narrow FILE
 stream ge-fuse FILE -o out.g
 stream ge-layout FILE
-stream ge-schedule -q --model=../few.model FILE
+stream ge-schedule -q FILE
 stream ge-plan -q FILE -o out.g
 stream ge-emit FILE -o lib
 stream ge-emit FILE --print-traces

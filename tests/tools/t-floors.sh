@@ -16,7 +16,7 @@ for room in $floors /; do
 		for r in $this; do
 			allowed=$(echo "$below" "$r" | tr -s ' ' '|' | sed 's/^|//')
 			bad=$(grep -rnE --include="*.[ch]" '^[[:space:]]*#[[:space:]]*include[[:space:]]+"([a-z_]+/|\.\./)' "lib/$r" 2>/dev/null |
-				grep -vE "include[[:space:]]+\"(($allowed)/|lib/($allowed)/[^\"]*\.inc\")") # .inc: a text carried along
+				grep -vE "include[[:space:]]+\"(($allowed)/|(lib/($allowed)|share)/[^\"]*\.inc\")") # .inc: a text carried along
 			report "lib/$r includes itself and: $(echo ${below:-nothing})" "$bad"
 		done
 		below="$below $this" this=

@@ -48,7 +48,7 @@ HONE_KB=$PWD/kb
 export HONE_KB
 printf 'net.tuned.g: HONE_TUNE = --runner fake --trials $(TRIALS)\nTRIALS = 4\n' >>Makefile
 tuned() { make "$@" >log 2>&1 || echo failed; grep -o 'hone ge-emit\|hone tune-op\|hone passes --[a-z]* [a-z]*' log | sed 's/.*[- ]//' | tr '\n' ' '; }
-is "$(tuned net.tuned.so) $(tuned net.tuned.so)" "layout op plan emit  " "a tuned library"
+is "$(tuned net.tuned.so) $(tuned net.tuned.so)" "schedule op plan emit  " "a tuned library"
 is "$(HONE_BLOBS=build/blobs run-cmp net.tuned.so net.g >log 2>&1; echo $?) $(grep -c ' equal$' log)" "0 1" "the same numbers"
 is "$(tuned net.tuned.so TRIALS=8)" "op plan emit " "other options: tuned again"
 done_testing

@@ -1,6 +1,7 @@
 /* ge-schedule: schedules by a learned cost model, before anything is timed. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include "common/digest.h"
 #include "common/option.h"
 #include "common/outfile.h"
@@ -64,7 +65,8 @@ static void schedule(struct module *m, const struct pass_ctx *c)
 		schedule_task(m, c, &l.a[i], &n);
 	for (size_t i = 0; i < l.without.n; i++)
 		pass_why(c, m, l.without.a[i].node, "left as it is: no task: %s", l.without.a[i].why);
-	note("%" PRIu32 " of %" PRIu32 " kernels have another schedule than the default one", n.faster, n.kernels + (uint32_t)l.without.n);
+	note("%" PRIu32 " of %" PRIu32 " kernels have another schedule than the default one, by the cost model", n.faster,
+	     n.kernels + (uint32_t)l.without.n);
 	if (n.given)
 		note("%" PRIu32 " keep the trace that they have", n.given);
 	task_list_free(&l);
@@ -91,18 +93,28 @@ static const struct pass pass = {
 		"Fused node that the model is sure to make faster.",
 };
 
+/* The digest of the model's text. */
+static struct digest read_model(void)
+{
+	struct mapped file;
+
+	if (!model_path) {
+		model = trees_usual(&arena);
+		return digest_bytes(trees_usual_text, strlen(trees_usual_text));
+	}
+	mapped_open(&file, model_path);
+	struct digest d = digest_bytes(file.p, file.n);
+	mapped_close(&file);
+	model = trees_open(model_path, &arena);
+	return d;
+}
+
 /* In the provenance a model is its digest, wherever its file lies. */
 static int run(const struct tool *t, struct tool_args *a)
 {
-	struct mapped file;
 	char hex[33];
 
-	if (!model_path)
-		die(EX_BADUSE, "--model=FILE is needed: a cost model that tune-model made");
-	mapped_open(&file, model_path);
-	digest_hex(digest_bytes(file.p, file.n), hex);
-	mapped_close(&file);
-	model = trees_open(model_path, &arena);
+	digest_hex(read_model(), hex);
 	if (!target.cores)
 		target = *target_host();
 	a->options = arena_printf(&arena, "%s%s--model=%s", a->options ? a->options : "", a->options && *a->options ? " " : "", hex);
@@ -111,7 +123,7 @@ static int run(const struct tool *t, struct tool_args *a)
 
 static const struct argp_option options[] = {
 	{"candidates", OPT_CANDIDATES, "N", 0, "look at N schedules of a task at most (64)", 0},
-	{"model", OPT_MODEL, "FILE", 0, "the cost model, made by tune-model", -1},
+	{"model", OPT_MODEL, "FILE", 0, "the cost model, made by tune-model (default: the one that hone brings along)", -1},
 	{"target", OPT_TARGET, "NAME", 0, "for this target: %s (default: native)", 0},
 	{0},
 };
