@@ -90,6 +90,7 @@ def main():
     if a.programs is None:
         os.environ["CC"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cc.sh")
     os.environ["XDG_DATA_HOME"] = os.path.join(a.out, "data")
+    os.environ["CONFORMANCE_STAT"] = os.path.join(top, "bin", "ge-stat")
     os.environ["CONFORMANCE_TWICE"] = "1" if a.twice else ""
     digest = digest_of_programs(top, programs) + ("+twice" if a.twice else "")
     store = os.path.join(a.out, "results.jsonl")

@@ -209,10 +209,15 @@ def name_of(stage):
 
 
 def passes(r, stages, evaluated, built):
-    """The graph after each stage, evaluated."""
+    """The graph after each stage, evaluated where the stage changed it."""
     if evaluated["verdict"] not in ("equal", "random"):
         return dict(evaluated)
+    last = None
     for stage in stages:
+        now = digest(stage)
+        if now and now == last:
+            continue
+        last = now
         got = r.run("run-ref", stage, 0)
         if got["verdict"] not in ("equal", "random"):
             return dict(got, why="after %s: %s" % (name_of(stage), got.get("why", "")))
@@ -222,7 +227,8 @@ def passes(r, stages, evaluated, built):
 
 
 def digest(path):
-    return subprocess.run(["ge-stat", "--digest", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    """Of a graph, without its history; by this machine's own program, whatever machine's programs are judged."""
+    return subprocess.run([os.environ.get("CONFORMANCE_STAT", "ge-stat"), "--digest", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
 
 
 def once_is_enough(r, stages):
