@@ -27,8 +27,9 @@ static bool MIXED(const struct hone *h) { return given_is(h, "mixed") || (!given
 static bool MODELED(const struct hone *h)
 {
 	const char *model = given_value(h, "model"), *threads = given_value(h, "threads");
+	bool unknown = given_is(h, "runner") && !given_is(h, "target"); /* until the runner says what it is */
 
-	return (!model || strcmp(model, "none")) && (!threads || !strcmp(threads, "1")); /* it learned from one thread */
+	return (!model || strcmp(model, "none")) && (!threads || !strcmp(threads, "1")) && !unknown; /* it learned from one thread */
 }
 static bool COMPILED(const struct hone *h) { return h->verb->id == V_BUILD || h->verb->id == V_TUNE; }
 static bool TUNED(const struct hone *h) { return h->verb->id == V_TUNE; }
