@@ -10,11 +10,10 @@
 
 static const struct {
 	const char *name, *what;
-	bool target;
 } rows[] = {
-#define X(id, name, what) {name, what, false},
+#define X(id, name, what) {name, what},
 #define R                 X
-#define T(id, name, what) {name, what, true},
+#define T                 X
 	FEATURES(X)
 #undef R
 #undef T
@@ -24,8 +23,6 @@ static const struct {
 const char *feature_name(enum feature f) { return rows[f].name; }
 
 const char *feature_what(enum feature f) { return rows[f].what; }
-
-bool feature_is_target(enum feature f) { return rows[f].target; }
 
 static const char by_default[] = "/default";
 

@@ -101,7 +101,6 @@ double features_power(double steps);
 
 const char *feature_name(enum feature f);
 const char *feature_what(enum feature f);
-bool feature_is_target(enum feature f); /* of the target: the same for all schedules */
 
 /* Columns: what a model is told of a schedule, as whole numbers. The first FEATURE_COUNT are its features, the others how far each lies above that
  * of the default schedule, "NAME/default": a ratio of the two. */

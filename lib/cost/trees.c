@@ -246,7 +246,7 @@ static int compare(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Is the target of a schedule like those that the model was learned from? */
+/* Are schedule and target like those that the model learned from? */
 static bool is_known(const struct trees *t, const struct features *f)
 {
 	enum { NEAR = 16 }; /* steps */
@@ -265,7 +265,7 @@ struct gain trees_gain(const struct trees *t, const struct features *f, const st
 	struct columns x;
 	int n = trees_members(t);
 
-	if (!is_known(t, f))
+	if (!is_known(t, f) || !is_known(t, usual))
 		return (struct gain){0};
 	columns_of(usual, usual, &x);
 	trees_predict(t, &x, gain);

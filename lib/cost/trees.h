@@ -7,7 +7,7 @@
 /* The text, line by line:
  *   hone-model 1
  *   # any number of comments, here and below
- *   learned FEATURE LEAST MOST    a feature of targets, and between which steps it was; a line for each such feature
+ *   learned FEATURE LEAST MOST    a feature, and between which steps it was where the model learned; a line for each that matters
  *   member                    an ensemble has several, of different seeds; each is a sum of trees:
  *   tree
  *   NUMBER COLUMN LESS NO     node NUMBER, counted from 0 in the tree: if the column is less than LESS, the node behind it is next, else
@@ -29,8 +29,8 @@ extern const char trees_usual_text[];
 struct trees *trees_usual(struct arena *a);
 /* By how many units the time is above that of the default schedule (below: negative), by each member. */
 void trees_predict(const struct trees *t, const struct columns *x, int64_t *units);
-/* By how many units a schedule is faster than the default one: the least, the middle and the most of what the members say. All 0: the target is
- * unlike those that it was learned from, which is half an octave beyond them in some feature. */
+/* By how many units a schedule is faster than the default one: the least, the middle and the most of what the members say. All 0: the model has
+ * not learned from such schedules or such a target; a feature of one of the two is half an octave beyond those that it learned from. */
 struct gain {
 	int64_t least, middle, most;
 };

@@ -22,7 +22,7 @@ static void labels(const struct examples *e, float *y, float *w)
 	free(n);
 }
 
-/* Which targets the examples are of. */
+/* Between which values features of the examples are. */
 static void write_ranges(const struct examples *e, const bool *with, FILE *f)
 {
 	for (int k = 0; k < FEATURE_COUNT; k++) {
@@ -34,7 +34,7 @@ static void write_ranges(const struct examples *e, const bool *with, FILE *f)
 			least = x < least ? x : least;
 			most = x > most ? x : most;
 		}
-		if (feature_is_target((enum feature)k) && least <= most)
+		if (least <= most)
 			fprintf(f, "learned %s %" PRId32 " %" PRId32 "\n", feature_name((enum feature)k), least, most);
 	}
 }
