@@ -67,11 +67,14 @@ class Own:
 def families(names):
     for family in names or ("llama", "qwen2", "qwen3", "phi", "gemma"):
         for level in (0, 4):
+            os.makedirs(f"{family}{level}")  # a library is opened once by its name
+            os.chdir(f"{family}{level}")
             decoder(family, f"level={level}")
             subprocess.run(["sh", f"{llm}/build.sh", "m.onnx", "1152", "32"], check=True)
             steps = Model("llm.so").steps()
             print(f"{family}, accuracy_level {level}: {sum(s.slow == 1 for s in steps)} of {len(steps)} steps on the slow path", flush=True)
             subprocess.run([sys.executable, f"{top}/bench/llm.py", "m.onnx", "128", "1024"], check=True)
+            os.chdir("..")
 
 
 def text(who, ids, seen, count):

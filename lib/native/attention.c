@@ -237,6 +237,7 @@ static int64_t attention_used(const struct attention *a, int64_t b)
 enum {
 	ATTENTION_QUERIES = 4,     /* whose sums registers hold, with .. */
 	ATTENTION_KEYS = 2,        /* as many keys */
+	ATTENTION_ACROSS = 4,      /* keys at once, of rows that fill vectors */
 	ATTENTION_AHEAD = 16,      /* keys, until memory has answered */
 	ATTENTION_LINE = 64,       /* bytes that memory is asked for at once */
 	ATTENTION_BLOCK = 64,      /* keys that stay in the nearest cache for all rows of a tile */
@@ -251,6 +252,8 @@ typedef float attention_float_vec __attribute__((vector_size(32), aligned(sizeof
 typedef double attention_double_vec __attribute__((vector_size(32), aligned(sizeof(double)), may_alias));
 typedef int32_t attention_ints __attribute__((vector_size(32)));
 typedef float attention_floats __attribute__((vector_size(32)));
+typedef int32_t attention_float_bits __attribute__((vector_size(32)));
+typedef int64_t attention_double_bits __attribute__((vector_size(32)));
 enum { attention_float_lanes = 8, attention_double_lanes = 4 };
 
 /* A float of 16 bits. */
@@ -382,6 +385,36 @@ static inline void attention_double_sums(const attention_double_vec *a, const at
 	attention_double_vec y = __builtin_shufflevector(*c, *d, 0, 4, 2, 6) + __builtin_shufflevector(*c, *d, 1, 5, 3, 7);
 
 	*(attention_double_vec *)out = __builtin_shufflevector(x, y, 0, 1, 4, 5) + __builtin_shufflevector(x, y, 2, 3, 6, 7);
+}
+
+/* Element j of each of the four goes to to[j][s], to[j][s + 1], .. */
+static inline void attention_float_fours(const attention_float_vec *a, const attention_float_vec *b, const attention_float_vec *c,
+					 const attention_float_vec *d, float *const *to, int64_t s)
+{
+	typedef float quad __attribute__((vector_size(16), aligned(sizeof(float)), may_alias));
+	attention_float_vec v = __builtin_shufflevector(*a, *b, 0, 8, 1, 9, 4, 12, 5, 13),
+			    w = __builtin_shufflevector(*a, *b, 2, 10, 3, 11, 6, 14, 7, 15);
+	attention_float_vec x = __builtin_shufflevector(*c, *d, 0, 8, 1, 9, 4, 12, 5, 13),
+			    y = __builtin_shufflevector(*c, *d, 2, 10, 3, 11, 6, 14, 7, 15);
+	attention_float_vec both[4] = {
+		__builtin_shufflevector(v, x, 0, 1, 8, 9, 4, 5, 12, 13), __builtin_shufflevector(v, x, 2, 3, 10, 11, 6, 7, 14, 15),
+		__builtin_shufflevector(w, y, 0, 1, 8, 9, 4, 5, 12, 13), __builtin_shufflevector(w, y, 2, 3, 10, 11, 6, 7, 14, 15)};
+
+	for (int j = 0; j < 4; j++) {
+		*(quad *)(to[j] + s) = __builtin_shufflevector(both[j], both[j], 0, 1, 2, 3);
+		*(quad *)(to[j + 4] + s) = __builtin_shufflevector(both[j], both[j], 4, 5, 6, 7);
+	}
+}
+
+static inline void attention_double_fours(const attention_double_vec *a, const attention_double_vec *b, const attention_double_vec *c,
+					  const attention_double_vec *d, double *const *to, int64_t s)
+{
+	for (int j = 0; j < attention_double_lanes; j++) {
+		to[j][s] = (*a)[j];
+		to[j][s + 1] = (*b)[j];
+		to[j][s + 2] = (*c)[j];
+		to[j][s + 3] = (*d)[j];
+	}
 }
 
 /* x[i] becomes e to the power of x[i] - most, which is at most 0, or no number. The sum of all. 2^k times Cephes' polynomial of what is left. */

@@ -190,6 +190,47 @@ static void __attribute__((noinline)) ATTENTION(scores)(struct ATTENTION(row) * 
 	}
 }
 
+/* Queries that lie side by side: number 0 of each, number 1 of each, .. */
+static void ATTENTION(turn)(const struct ATTENTION(row) * t, int64_t size, ATTENTION_REAL *to)
+{
+	for (int64_t i = 0; i < size; i++)
+		for (int j = 0; j < 2 * ATTENTION(lanes); j++)
+			*to++ = t[j].q[i];
+}
+
+/* Scores [lo, hi), and up to the next multiple of ATTENTION_ACROSS, of as many rows as two vectors have numbers; x: their queries, side by
+ * side. Nothing is summed up across a vector. */
+static void __attribute__((noinline))
+ATTENTION(scores_across)(struct ATTENTION(row) * t, const ATTENTION_REAL *x, const struct ATTENTION(rows) * k, int64_t lo, int64_t hi,
+			 int64_t size, ATTENTION_REAL scale)
+{
+	ATTENTION_REAL *to[2 * ATTENTION(lanes)];
+
+	for (int j = 0; j < 2 * ATTENTION(lanes); j++)
+		to[j] = t[j].score + lo;
+	for (int64_t s = lo; s < hi; s += ATTENTION_ACROSS) {
+		ATTENTION(vec) a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0}, b0 = {0}, b1 = {0}, b2 = {0}, b3 = {0};
+		const ATTENTION_REAL *k0 = ATTENTION(at)(k, s), *k1 = ATTENTION(at)(k, s + 1 < hi ? s + 1 : s),
+				     *k2 = ATTENTION(at)(k, s + 2 < hi ? s + 2 : s), *k3 = ATTENTION(at)(k, s + 3 < hi ? s + 3 : s),
+				     *from = x;
+		for (int64_t i = 0; i < size; i++, from += 2 * ATTENTION(lanes)) {
+			ATTENTION(vec) a = *(const ATTENTION(vec) *)from, b = *(const ATTENTION(vec) *)(from + ATTENTION(lanes));
+			a0 += a * k0[i];
+			b0 += b * k0[i];
+			a1 += a * k1[i];
+			b1 += b * k1[i];
+			a2 += a * k2[i];
+			b2 += b * k2[i];
+			a3 += a * k3[i];
+			b3 += b * k3[i];
+		}
+		a0 *= scale, a1 *= scale, a2 *= scale, a3 *= scale;
+		b0 *= scale, b1 *= scale, b2 *= scale, b3 *= scale;
+		ATTENTION(fours)(&a0, &a1, &a2, &a3, to, s - lo);
+		ATTENTION(fours)(&b0, &b1, &b2, &b3, to + ATTENTION(lanes), s - lo);
+	}
+}
+
 /* ---- softmax ---- */
 
 /* Adds the mask to a row's scores; false: no key is seen. */
@@ -208,20 +249,23 @@ static bool ATTENTION(biased)(const struct attention *a, struct ATTENTION(row) *
 /* The largest score; what is no number shows in the sum. */
 static ATTENTION_REAL ATTENTION(most)(const ATTENTION_REAL *x, int64_t n)
 {
-	ATTENTION_REAL a = -INFINITY, b = a, c = a, d = a;
+	ATTENTION_REAL most = -INFINITY;
+	ATTENTION(vec) v[2] = {{0}}, y;
 	int64_t i = 0;
 
-	for (; i + 4 <= n; i += 4) {
-		a = x[i] > a ? x[i] : a;
-		b = x[i + 1] > b ? x[i + 1] : b;
-		c = x[i + 2] > c ? x[i + 2] : c;
-		d = x[i + 3] > d ? x[i + 3] : d;
-	}
+	for (int j = 0; j < 2; j++)
+		v[j] += most;
+	for (; i + 2 * ATTENTION(lanes) <= n; i += 2 * ATTENTION(lanes))
+		for (int j = 0; j < 2; j++) {
+			y = *(const ATTENTION(vec) *)(x + i + j * ATTENTION(lanes));
+			ATTENTION(bits) more = y > v[j];
+			v[j] = (ATTENTION(vec))(((ATTENTION(bits))y & more) | ((ATTENTION(bits))v[j] & ~more));
+		}
+	for (int j = 0; j < 2 * ATTENTION(lanes); j++)
+		most = v[j / ATTENTION(lanes)][j % ATTENTION(lanes)] > most ? v[j / ATTENTION(lanes)][j % ATTENTION(lanes)] : most;
 	for (; i < n; i++)
-		a = x[i] > a ? x[i] : a;
-	a = b > a ? b : a;
-	c = d > c ? d : c;
-	return c > a ? c : a;
+		most = x[i] > most ? x[i] : most;
+	return most;
 }
 
 static void ATTENTION(round)(const struct attention *a, struct ATTENTION(row) * r, ATTENTION_REAL part)
@@ -292,19 +336,20 @@ static inline void ATTENTION(keep)(ATTENTION_REAL *to, const ATTENTION(vec) * x,
 	*(ATTENTION(vec) *)(to + ATTENTION(lanes)) += *y;
 }
 
-/* Adds two vectors of numbers, from number i on, to the results of a few rows, each of which sees all of [lo, hi). Asks memory for the
- * same numbers of the next block. */
+/* Adds two vectors of numbers, from number i on, to the results of a few rows, each of which sees all of [lo, hi), which are all of
+ * the past or all others. Asks memory for the same numbers of the next block. */
 static void __attribute__((noinline))
 ATTENTION(add_columns)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t i)
 {
 	ATTENTION(vec) s00 = {0}, s10 = {0}, s20 = {0}, s30 = {0}, s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
 	const ATTENTION_REAL *p0 = t[0]->score, *p1 = t[1]->score, *p2 = t[2]->score, *p3 = t[3]->score;
 
-	for (int64_t s = lo; s < hi; s++) {
-		const ATTENTION_REAL *from = ATTENTION(at)(v, s) + i,
-				     *ahead = ATTENTION(at)(v, s + ATTENTION_BLOCK < v->used ? s + ATTENTION_BLOCK : s);
+	const ATTENTION_REAL *from = ATTENTION(at)(v, lo) + i;
+	int64_t stride = lo < v->npast ? v->past_stride : v->stride;
+
+	for (int64_t s = lo; s < hi; s++, from += stride) {
 		ATTENTION(vec) x = *(const ATTENTION(vec) *)from, y = *(const ATTENTION(vec) *)(from + ATTENTION(lanes));
-		__builtin_prefetch(ahead + i);
+		__builtin_prefetch(s + ATTENTION_BLOCK < v->used ? from + ATTENTION_BLOCK * stride : from);
 		s00 += p0[s] * x;
 		s01 += p0[s] * y;
 		s10 += p1[s] * x;
@@ -358,8 +403,9 @@ static void ATTENTION(values)(struct ATTENTION(row) * t, int n, const struct ATT
 {
 	for (int j = 0; j < n; j++)
 		memset(t[j].out, 0, sizeof *t[j].out * (size_t)size);
-	for (int64_t s = lo; s < hi; s += ATTENTION_BLOCK) {
-		int64_t end = s + ATTENTION_BLOCK < hi ? s + ATTENTION_BLOCK : hi;
+	for (int64_t s = lo, end; s < hi; s = end) {
+		end = s + ATTENTION_BLOCK < hi ? s + ATTENTION_BLOCK : hi;
+		end = s < v->npast && v->npast < end ? v->npast : end;
 		struct ATTENTION(rows) block = ATTENTION(readable)(v, s, end);
 		for (int j = 0; j < n; j += ATTENTION_QUERIES)
 			ATTENTION(add_block)(t + j, attention_few(n - j), &block, s, end, size, spare);
@@ -383,6 +429,7 @@ static void ATTENTION(values)(struct ATTENTION(row) * t, int n, const struct ATT
 
 struct ATTENTION(work) {
 	ATTENTION_REAL *k, *v, *spare; /* k, v: a block, widened */
+	ATTENTION_REAL *across;        /* queries that lie side by side */
 	struct ATTENTION(row) row[ATTENTION_ROWS];
 };
 
@@ -403,7 +450,10 @@ static void ATTENTION(tile)(const struct attention *a, struct ATTENTION(work) * 
 {
 	struct ATTENTION(row) *t = w->row;
 	int64_t lo = a->keys, hi = 0;
+	int across = n - n % (2 * ATTENTION(lanes)); /* rows of whole vectors */
 
+	for (int j = 0; j < across; j += 2 * ATTENTION(lanes))
+		ATTENTION(turn)(t + j, a->size, w->across + j * a->size);
 	for (int j = 0; j < n; j++) {
 		lo = t[j].lo < lo ? t[j].lo : lo;
 		hi = t[j].hi > hi ? t[j].hi : hi;
@@ -413,7 +463,9 @@ static void ATTENTION(tile)(const struct attention *a, struct ATTENTION(work) * 
 	for (int64_t s = lo; s < hi; s += ATTENTION_BLOCK) {
 		int64_t end = s + ATTENTION_BLOCK < hi ? s + ATTENTION_BLOCK : hi;
 		struct ATTENTION(rows) block = ATTENTION(readable)(k, s, end);
-		for (int j = 0; j < n; j += ATTENTION_QUERIES)
+		for (int j = 0; j < across; j += 2 * ATTENTION(lanes))
+			ATTENTION(scores_across)(t + j, w->across + j * a->size, &block, s, end, a->size, (ATTENTION_REAL)a->scale);
+		for (int j = across; j < n; j += ATTENTION_QUERIES)
 			ATTENTION(scores)(t + j, attention_few(n - j), &block, s, end, a->size, (ATTENTION_REAL)a->scale);
 	}
 	for (int j = 0; j < n; j++) {
@@ -449,12 +501,13 @@ static const char *ATTENTION(prepare)(struct native *n, const struct attention *
 	w->k = ATTENTION(memory)(n, a->k->type == ATTENTION_TYPE ? 0 : ATTENTION_BLOCK, a->size);
 	w->v = ATTENTION(memory)(n, a->v->type == ATTENTION_TYPE ? 0 : ATTENTION_BLOCK, a->vsize);
 	w->spare = ATTENTION(memory)(n, a->vsize, 1);
-	if (!w->k || !w->v || !w->spare)
+	w->across = ATTENTION(memory)(n, a->size, ATTENTION_ROWS);
+	if (!w->k || !w->v || !w->spare || !w->across)
 		return native_no_room(n);
 	memset(w->spare, 0, sizeof *w->spare * (size_t)a->vsize);
 	for (int64_t j = 0; j < tile; j++) {
 		w->row[j].q = ATTENTION(memory)(n, a->size, 1);
-		w->row[j].score = ATTENTION(memory)(n, a->keys, 1);
+		w->row[j].score = ATTENTION(memory)(n, a->keys + ATTENTION_ACROSS, 1);
 		w->row[j].out = ATTENTION(memory)(n, a->vsize, 1);
 		if (!w->row[j].q || !w->row[j].score || !w->row[j].out)
 			return native_no_room(n);
