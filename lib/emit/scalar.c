@@ -297,6 +297,8 @@ const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, con
 		return text(e, "whole_%s(%s)", dtype_name(t), fill_row(e, row, DT_F64, text(e, "(double)%s", a), b, c));
 	}
 	row = fill_row(e, row, t, a, b, c);
+	if (fn < FN_EQ && t == DT_BF16)
+		return bf16_text(e, DT_F32, row);
 	if ((fn < FN_EQ && dtype_size(t) < 4) || (fn > FN_NIBBLE && is_int))
 		row = text(e, "(%s)%s", vtype(t), row);
 	return row;

@@ -44,6 +44,8 @@ static const struct text texts[] = {
 	{"Sqrt f16 9x50; Add %0 f16 50", 0, 100},
 	{"Sigmoid bf16 9x50; Mul %0 bf16 9x50"},
 	{"Add bf16 9x50 bf16 50"},
+	{"Mul bf16 225 bf16=3; Cast{to=4} %0", 100, 400}, /* a last one alone */
+	{"Mul bf16 225 bf16=3; Add bf16 225 %0; Cast{to=1} %1", 100, 400},
 	{"Greater f16 9x50 f16 50"},
 	{"ReduceSum{keepdims=0} i32 9x300 i64=1,", -99, 99},
 	{"ReduceSum{keepdims=0} i32 90x33 i64=0,", -99, 99},

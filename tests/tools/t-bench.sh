@@ -93,6 +93,9 @@ has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 	try llm.py 'context 4: .*ratio' sh -c 'mkdir "$1" && cd "$1" && "$2" -B "$3/examples/llm/decoder.py" llama m.onnx layers=1 &&
 		"$3/examples/llm/build.sh" m.onnx 16 4 && ROUNDS=1 "$2" -B "$3/bench/llm.py" m.onnx 4' sh "$out/llm" "$python" "$top" ||
 	pass_over llm.py 'no python with onnxruntime (HONE_PYTHON)'
+has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
+	try decoders.py "f32: 3 of 3 tokens are ONNX Runtime's" env TOKENS=3 SIZES="layers=1 hidden=64 heads=4 groups=2 size=16 inner=96 vocab=50 longest=128 window=16" \
+		"$python" -B bench/decoders.py greedy || pass_over decoders.py 'no python with onnxruntime (HONE_PYTHON)'
 has onnxruntime,skl2onnx && [ -z "${ASAN_OPTIONS-}" ] &&
 	try pipelines.py 'geomean' "$python" -B bench/pipelines.py -o "$out/pipelines" --train 200 --rounds 1 KMeans LDA ||
 	pass_over pipelines.py 'no python with onnxruntime and skl2onnx (HONE_PYTHON)'
