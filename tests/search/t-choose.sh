@@ -66,6 +66,14 @@ ge-shape -q open.g | ge-fuse -q | ge-layout -q -o openl.g && ge-schedule --why -
 	grep -q 'left as it is: no task: ' why && [ "$(traces opens.g)" = 0 ]
 ok $? "sizes that vary: $(head -1 why)"
 
+awk 'BEGIN { n = 150; print "hone-text 1\nmodule ir=8 opset=17\ngraph main {"
+	for (i = 0; i < n; i++) printf "  input x%d: f32[16,%d]\n  input w%d: f32[%d,32]\n", i, 16 + i, i, 16 + i
+	for (i = 0; i < n; i++) printf "  y%d = MatMul(x%d, w%d)\n", i, i, i
+	for (i = 0; i < n; i++) printf "  output y%d = y%d\n", i, i
+	print "}" }' | ge-load | ge-shape -q | ge-fuse -q | ge-layout -q -o wide.g
+ge-schedule --why --candidates 2 --target x86-64-v3 --model "$model" wide.g -o wides.g 2>why
+is "$(grep -c 'less work' why) $(grep 'less work' why | grep -c 'main/y[0-9] ')" "22 10" "many tasks: those with most work"
+
 hone passes -q --target x86-64-v3 --model "$model" --until schedule raw.g | ge-stat --digest - | cmp -s - one
 ok $? "hone passes --model"
 hone passes -q --target x86-64-v3 --model none --until schedule raw.g | ge-stat --digest - | cmp -s - laid &&

@@ -17,8 +17,12 @@ static struct target target;
 static struct arena arena; /* for the life of the process */
 static struct trees *model;
 
+enum {
+	TASKS_LOOKED_AT = 128
+}; /* as many schedules are looked at in all as these take at most: a graph of many tasks is passed in seconds */
 struct counted {
 	uint32_t kernels, given, faster;
+	size_t tried; /* schedules */
 };
 
 /* The task's nodes that have a trace keep it. */
@@ -26,7 +30,7 @@ static void schedule_task(struct module *m, const struct pass_ctx *c, const stru
 {
 	struct arena a = {0};
 	struct chosen x = {0};
-	bool asked = false;
+	bool asked = false, left = n->tried >= TASKS_LOOKED_AT * candidates;
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		node_id id = t->node[i];
@@ -34,6 +38,10 @@ static void schedule_task(struct module *m, const struct pass_ctx *c, const stru
 		if (attr_find(node(m, id), "trace")) {
 			n->given++;
 			pass_why(c, m, id, "keeps the trace that it has");
+			continue;
+		}
+		if (left) {
+			pass_why(c, m, id, "keeps the default schedule: it has less work than those that were looked at");
 			continue;
 		}
 		if (!asked)
@@ -51,6 +59,7 @@ static void schedule_task(struct module *m, const struct pass_ctx *c, const stru
 				 exp2(-(double)x.gain.middle / TREES_UNIT), exp2(-(double)x.gain.most / TREES_UNIT),
 				 exp2(-(double)x.gain.least / TREES_UNIT), x.tried, x.from);
 	}
+	n->tried += x.tried;
 	arena_release(&a);
 }
 
