@@ -301,10 +301,11 @@ void turn_rows(struct schedule *r, struct tile *q)
 	}
 }
 
+/* Packed rows lie side by side: not in the groups that an instruction takes. */
 void pack_rows(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
-	for (int i = 0; q->rows_outside && i < q->nread; i++) {
+	for (int i = 0; q->rows_outside && !q->dot && i < q->nread; i++) {
 		const struct stage *s = lstage(p, q->anchor);
 		const struct ex *e = lex(p, q->read[i]);
 		int dim = -1, rank = lbuf(p, e->buf)->rank;
