@@ -80,7 +80,8 @@ graph main {
   output y = y
 }
 END
-ge-load border.txt | ge-shape | ge-fuse | ge-layout -o border.g && ge-plan -q border.g -o plan.g && ge-emit -q plan.g -o border && ge-emit -q --print-traces plan.g >traces &&
+ge-load border.txt | ge-shape | ge-fuse | ge-layout -o border.g && ge-plan -q border.g -o plan.g && ge-emit -q plan.g -o border &&
+	ge-plan -q --target x86-64-v3 border.g | ge-emit -q --target x86-64-v3 --print-traces - >traces &&
 	grep -q '^reorder pad.w.0 pad.n pad.c pad.w.1' traces
 ok $? "what is left of short lines is loaded for all at once" || cat traces
 for set in b=1,n=1 b=1,n=33 b=3,n=500 b=2,n=512 b=5,n=1100; do

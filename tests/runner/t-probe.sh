@@ -15,7 +15,7 @@ ok $? "of what another core wrote, too"
 grep -q '"rates":{"l2":[0-9.e+]*,"memory":' json
 ok $? "as JSON, in operations and bytes a second"
 if grep -q ' avx2 ' /proc/cpuinfo; then
-	HONE_TARGET=x86-64-v3 run-dev --probe --force --seconds 0.2 >out 2>err && grep -q '^fma256 ' out && ! grep -q '^fma512 ' out
+	HONE_RATES=$PWD/data/lesser HONE_TARGET=x86-64-v3 run-dev --probe --force --seconds 0.2 >out 2>err && grep -q '^fma256 ' out && ! grep -q '^fma512 ' out
 	ok $? "a lesser machine has what it has"
 fi
 # A record of what a quiet machine does stays where a busy one does less, and one that agrees stays as it is.

@@ -2,10 +2,11 @@
 . "$top/tests/lib.sh"
 numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 7919 % 1999 - 999) / 999 }'; }
 
-# Vectors along what is innermost in memory would be gathered: patches, and few columns. Groups are split off where they are.
+# What was decided is of one target, the numbers are of this machine's. Vectors along what is innermost in memory would be gathered: patches, and few columns. Groups are split off where they are.
 along() {
 	printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[%s] [%s]\ngraph main {\n  input x: f32[%s]\n  y = %s(x, @w) {%s}\n  output y = y\n}\n' "$1" "$(numbers "$2")" "$3" "${5-Conv}" "$4" |
-		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o along.g && ge-emit along.g --print-traces >traces && ge-emit along.g -o along && equal along.so along.g
+		ge-load | ge-shape | ge-fuse | ge-layout -o laid.g && ge-plan -q --target x86-64-v3 laid.g | ge-emit --target x86-64-v3 --print-traces - >traces &&
+		ge-plan -q laid.g -o along.g && ge-emit along.g -o along && equal along.so along.g
 }
 along 32,3,4,4 1536 1,3,20,36 'strides=[4,4]' && grep -q '^along .* := o$' traces
 ok $? "patches: vectors of channels, results turned"
