@@ -64,6 +64,15 @@ twice_as_fast() {
 			print $0 "\nagainst default\nratio 0.5\nlo 0.4\nhi 0.6\nsamples 1/2" }'
 }
 
+# refused CODE NAMED WHAT COMMAND...: it ends with CODE, one line on standard error that holds NAMED, and nothing on standard output.
+refused() {
+	local code=$1 named=$2 what=$3
+	shift 3
+	"$@" >out 2>err </dev/null
+	[ $? = "$code" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -e "$named" err
+	ok $? "$what: $(head -1 err)"
+}
+
 # prepared STATUS WHAT: no program of hone had a part in what a test needs: no result, where it went well.
 prepared() { [ "$1" = 0 ] || ok "$1" "$2"; }
 

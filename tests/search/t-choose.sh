@@ -80,18 +80,10 @@ hone passes -q --target x86-64-v3 --model none --until schedule raw.g | ge-stat 
 	hone passes -q --target x86-64-v3 --model "$model" --threads 2 --until schedule raw.g | ge-stat --digest - | cmp -s - laid
 ok $? "none, and several threads: the default"
 
-# try CODE NAMED WHAT COMMAND...: one line that holds NAMED.
-try() {
-	local code=$1 named=$2 what=$3
-	shift 3
-	"$@" >out 2>err </dev/null
-	[ $? = "$code" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -e "$named" err
-	ok $? "$what: $(head -1 err)"
-}
-try 66 none.model "a model that is not there" ge-schedule --model none.model laid.g
-try 65 laid.g:1 "a model that is none" ge-schedule --model laid.g laid.g
+refused 66 none.model "a model that is not there" ge-schedule --model none.model laid.g
+refused 65 laid.g:1 "a model that is none" ge-schedule --model laid.g laid.g
 head -9 "$model" >cut.model
-try 65 cut.model:9 "a model that is cut" ge-schedule --model cut.model laid.g
-try 64 nowhere "no such target" ge-schedule --model "$model" --target nowhere laid.g
-try 64 --candidates "no candidates" ge-schedule --model "$model" --candidates 0 laid.g
+refused 65 cut.model:9 "a model that is cut" ge-schedule --model cut.model laid.g
+refused 64 nowhere "no such target" ge-schedule --model "$model" --target nowhere laid.g
+refused 64 --candidates "no candidates" ge-schedule --model "$model" --candidates 0 laid.g
 done_testing

@@ -31,21 +31,13 @@ else
 	for what in members same seed judged folds show; do skip "train: $what" "no libxgboost0"; done
 fi
 
-# try CODE NAMED WHAT COMMAND...: one line that holds NAMED, and nothing on standard output.
-try() {
-	local code=$1 named=$2 what=$3
-	shift 3
-	"$@" >out 2>err </dev/null
-	[ $? = "$code" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -e "$named" err
-	ok $? "$what: $(head -1 err)"
-}
-try 64 "no such verb" "an unknown verb" tune-model learn records
-try 66 none.txt "a file that is not there" tune-model train none.txt
+refused 64 "no such verb" "an unknown verb" tune-model learn records
+refused 66 none.txt "a file that is not there" tune-model train none.txt
 printf 'this is no record\n' >garbage
-try 65 garbage:1 "records that are none" tune-model features garbage
-try 65 records:1 "a model that is none" tune-model eval -q --model records records
-try 65 garbage:1 "no model to show" tune-model show garbage
+refused 65 garbage:1 "records that are none" tune-model features garbage
+refused 65 records:1 "a model that is none" tune-model eval -q --model records records
+refused 65 garbage:1 "no model to show" tune-model show garbage
 printf '' >empty
-try 65 "nothing to learn from" "no record" tune-model train -q empty
-try 64 --members "too many members" tune-model train --members 99 records
+refused 65 "nothing to learn from" "no record" tune-model train -q empty
+refused 64 --members "too many members" tune-model train --members 99 records
 done_testing
