@@ -96,7 +96,12 @@ class OpenVino:
 hone = Hone()
 peers = {"ONNX Runtime " + ort.__version__: Runtime(sys.argv[1], hone.longest)}
 if importlib.util.find_spec("openvino"):
-    peers["OpenVINO " + importlib.metadata.version("openvino")] = OpenVino(sys.argv[1])
+    name = "OpenVINO " + importlib.metadata.version("openvino")
+    try:
+        peers[name] = OpenVino(sys.argv[1])
+    except RuntimeError as e:
+        refused = [line for line in str(e).splitlines() if "failed for:" in line] or str(e).splitlines()[-1:]
+        print(f"{name} does not take the model: {' '.join(refused)}")
 print(f"hone, {', '.join(peers)}: ms for {rows} token{'s' if rows > 1 else ''}, median and quartiles of {rounds} rounds, one thread")
 for context in map(int, sys.argv[2:]):
     times = {who: [] for who in (hone, *peers.values())}
