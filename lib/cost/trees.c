@@ -198,7 +198,7 @@ struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line,
 	return t;
 }
 
-struct trees *trees_open(const char *path, struct arena *a)
+struct trees *trees_open(const char *path, struct arena *a, struct digest *text)
 {
 	struct mapped m;
 	const char *why;
@@ -208,6 +208,7 @@ struct trees *trees_open(const char *path, struct arena *a)
 	struct trees *t = trees_read((const char *)m.p, m.n, a, &line, &why);
 	if (!t)
 		die(EX_BADDATA, "%s:%d: %s", path ? path : "standard input", line, why);
+	*text = digest_bytes(m.p, m.n);
 	mapped_close(&m);
 	return t;
 }
@@ -259,20 +260,33 @@ static bool is_known(const struct trees *t, const struct features *f)
 	return known;
 }
 
-struct gain trees_gain(const struct trees *t, const struct features *f, const struct features *usual)
+static void predict_beside(const struct beside *b, const struct features *f, int64_t *time)
 {
-	int64_t gain[TREES_MEMBERS_MAX], time[TREES_MEMBERS_MAX];
 	struct columns x;
-	int n = trees_members(t);
 
-	if (!is_known(t, f) || !is_known(t, usual))
+	columns_of(f, &b->usual, &x);
+	trees_predict(b->model, &x, time);
+}
+
+struct beside trees_beside(const struct trees *t, const struct features *usual)
+{
+	struct beside b = {.model = t, .usual = *usual, .known = is_known(t, usual)};
+
+	if (b.known)
+		predict_beside(&b, usual, b.time);
+	return b;
+}
+
+struct gain gain_of(const struct beside *b, const struct features *f)
+{
+	int64_t gain[TREES_MEMBERS_MAX];
+	int n = trees_members(b->model);
+
+	if (!b->known || !is_known(b->model, f))
 		return (struct gain){0};
-	columns_of(usual, usual, &x);
-	trees_predict(t, &x, gain);
-	columns_of(f, usual, &x);
-	trees_predict(t, &x, time);
+	predict_beside(b, f, gain);
 	for (int i = 0; i < n; i++)
-		gain[i] -= time[i];
+		gain[i] = b->time[i] - gain[i];
 	qsort(gain, (size_t)n, sizeof *gain, compare);
 	return (struct gain){gain[0], gain[n / 2], gain[n - 1]};
 }

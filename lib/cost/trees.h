@@ -1,7 +1,8 @@
-/* Boosted trees that say how long a program takes, as text: made by tune-model(1), read by anyone. */
+/* Boosted trees that say how much faster a schedule is than the default one of its task, as text: made by tune-model(1), read by anyone. */
 #ifndef HONE_TREES_H
 #define HONE_TREES_H
 #include "common/arena.h"
+#include "common/digest.h"
 #include "cost/features.h"
 
 /* The text, line by line:
@@ -22,19 +23,27 @@ struct trees;
 /* NULL and *why, *line: the text is none. What is returned lies in the arena, and nothing of the text is kept. */
 struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line, const char **why);
 int trees_members(const struct trees *t);
-/* That of a file; NULL: of standard input. Faults: die(65), or as mapped_open. */
-struct trees *trees_open(const char *path, struct arena *a);
-/* The one that hone brings along, share/models/cost.model: its text, and what it says. */
-extern const char trees_usual_text[];
-struct trees *trees_usual(struct arena *a);
+/* The model in a file (NULL: standard input), and the digest of its text. Faults: die(65), or as mapped_open. */
+struct trees *trees_open(const char *path, struct arena *a, struct digest *text);
+/* The model that hone brings along, share/models/cost.model. */
+struct trees *trees_usual(struct arena *a, struct digest *text);
 /* By how many units the time is above that of the default schedule (below: negative), by each member. */
 void trees_predict(const struct trees *t, const struct columns *x, int64_t *units);
-/* By how many units a schedule is faster than the default one: the least, the middle and the most of what the members say. All 0: the model has
- * not learned from such schedules or such a target; a feature of one of the two is half an octave beyond those that it learned from. */
+/* The default schedule of a task, which others are held beside. known: the model has learned from such schedules and such a target; no feature is
+ * half an octave beyond those that it learned from. */
+struct beside {
+	const struct trees *model;
+	struct features usual;
+	int64_t time[TREES_MEMBERS_MAX]; /* that each member predicts for it */
+	bool known;
+};
+struct beside trees_beside(const struct trees *t, const struct features *usual);
+/* By how many units a schedule is faster than the default one: the least, the middle and the most of what the members say. All 0: one of the two
+ * is not known to the model. */
 struct gain {
 	int64_t least, middle, most;
 };
-struct gain trees_gain(const struct trees *t, const struct features *f, const struct features *usual);
+struct gain gain_of(const struct beside *b, const struct features *f);
 /* Is the gain more than the members differ by? */
 bool gain_is_sure(struct gain g);
 /* How many nodes ask for the column. */

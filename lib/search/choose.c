@@ -8,14 +8,8 @@
 #include "sched/schedule.h"
 #include "search/strategy.h"
 
-/* Predicted times are shares of the default's. */
-struct beside {
-	const struct trees *model;
-	struct features usual;
-};
-
-/* A share that falls as the gain rises, of whole numbers: no function of libm is asked. */
-static double share_of(int64_t units)
+/* A time for a gain: it falls as the gain rises. Only the order of such times counts, and no function of libm has a say in it. */
+static double time_of(int64_t units)
 {
 	double u = (double)units / TREES_UNIT;
 
@@ -24,11 +18,10 @@ static double share_of(int64_t units)
 
 static double predict(struct loop_prog *p, const void *arg)
 {
-	const struct beside *b = arg;
 	struct features f;
 
 	features_of(p, &f);
-	return share_of(trees_gain(b->model, &f, &b->usual).middle);
+	return time_of(gain_of(arg, &f).middle);
 }
 
 /* The group by the trace, or by default: its features, and its stages. False: it has no such schedule that is right. */
@@ -63,13 +56,12 @@ static int by_predicted(const void *a, const void *b)
 /* All points on the way, the best first. */
 static void climb(struct search *s, size_t most, struct points *all)
 {
-	struct point *at = s->points.a[0], *origin;
+	struct point *at, *origin;
 	size_t next = 1;
 
-	vec_push(all, at);
+	vec_push(all, s->points.a[0]);
 	while (all->n < most && draw_origins(s, &next, 1, &origin))
 		vec_push(all, origin);
-	draw_neighbours(s, at, most, all);
 	for (at = NULL; at != all->a[0]; qsort(all->a, all->n, sizeof *all->a, by_predicted)) {
 		at = all->a[0];
 		draw_neighbours(s, at, most, all);
@@ -84,7 +76,7 @@ static void choose(const struct space *s, const struct points *all, const struct
 		struct features f;
 		struct digest stages;
 		bool right = look(s->m, s->n, s->target, x->trace, &f, &stages);
-		struct gain gain = right ? trees_gain(b->model, &f, &b->usual) : (struct gain){0};
+		struct gain gain = right ? gain_of(b, &f) : (struct gain){0};
 		if (!right)
 			continue;
 		c->gain = gain;
@@ -97,13 +89,18 @@ static void choose(const struct space *s, const struct points *all, const struct
 
 struct chosen schedule_choose(struct module *m, node_id n, const struct target *t, const struct trees *model, size_t most, struct arena *a)
 {
-	struct beside b = {.model = model};
+	struct beside b;
 	const struct cost_model cost = {"learned", "what tune-model learned", predict, &b};
 	struct chosen c = {0};
 	struct points all = {0};
+	struct features usual;
 	struct digest stages;
 
-	if (!look(m, n, t, NULL, &b.usual, &stages))
+	if (!look(m, n, t, NULL, &usual, &stages))
+		return c;
+	c.from = "default";
+	b = trees_beside(model, &usual);
+	if (!b.known)
 		return c;
 	struct space *space = space_new(m, n, t, &cost);
 	struct search *s = search_new(space, strategy_find("random"), 0);

@@ -6,9 +6,9 @@
 
 struct chosen {
 	const char *trace; /* stamped, of arena a; NULL: the default schedule stays */
-	const char *from;  /* how it differs from the default: "default: rows=7" */
+	const char *from;  /* how the best that was found differs from the default: "default: rows=7"; NULL: the group has no kernel */
 	struct gain gain;  /* of the best that was found, in units of cost/trees.h */
-	size_t tried;      /* schedules that were looked at */
+	size_t tried;      /* schedules that were looked at; 0: the model does not know such a task, or there is no kernel */
 };
 /* A schedule for Fused node n on the target that is faster than the default one, for sure (gain_is_sure) by the model. From the default, and the
  * default of each algorithm, it goes to the best schedule that is one decision away, as long as that is better than where it is, and ends

@@ -3,11 +3,7 @@
 #include "sched/analytic.h"
 #include "search/search.h"
 
-static double analytic(struct loop_prog *p, const void *arg)
-{
-	(void)arg;
-	return loop_cost(p);
-}
+static double analytic(struct loop_prog *p, const void *arg) { return loop_cost(p); }
 
 const struct cost_model cost_models[] = {
 	{"analytic", "the target's ports, caches and latencies", analytic, NULL},

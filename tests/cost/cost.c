@@ -101,22 +101,24 @@ static void test_trees(void)
 	usual.a[FEATURE_LOADS] = 9;
 	other.a[FEATURE_LOADS] = 8;
 	t = trees_read(three, strlen(three), &arena, &line, &why);
-	struct gain gain = t ? trees_gain(t, &other, &usual) : (struct gain){0};
+	struct beside beside = t ? trees_beside(t, &usual) : (struct beside){0};
+	struct gain gain = t ? gain_of(&beside, &other) : (struct gain){0};
 	ok(gain.least == 0 && gain.middle == 9 && gain.most == 10 && !gain_is_sure(gain),
 	   "how much faster than the default, by three members: %lld, %lld, %lld", (long long)gain.least, (long long)gain.middle,
 	   (long long)gain.most);
 	other.a[FEATURE_LOADS] = 4;
-	gain = trees_gain(t, &other, &usual);
+	gain = gain_of(&beside, &other);
 	ok(gain.least == 8 && gain.middle == 9 && gain.most == 10 && gain_is_sure(gain), "where they agree it is sure");
 	static const char narrow[] = "hone-model 1\nlearned lanes 100 130\nmember\ntree\n0 loads 9 2\n1 = -7\n2 = 2\nend\n";
 	struct trees *of_some = trees_read(narrow, strlen(narrow), &arena, &line, &why);
 	int sure = 0;
 	for (int lanes = 70; of_some && lanes < 160; lanes++) {
 		usual.a[FEATURE_LANES] = other.a[FEATURE_LANES] = lanes;
-		sure += gain_is_sure(trees_gain(of_some, &other, &usual));
+		struct beside b = trees_beside(of_some, &usual);
+		sure += b.known && gain_is_sure(gain_of(&b, &other));
 	}
 	ok(sure == 130 - 100 + 1 + 2 * 16, "of targets unlike those that it was learned from it says nothing: %d", sure);
-	gain = trees_gain(t, &usual, &usual);
+	gain = gain_of(&beside, &usual);
 	ok(gain.least == 0 && gain.most == 0 && !gain_is_sure(gain), "the default is not faster than itself");
 }
 

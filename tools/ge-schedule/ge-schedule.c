@@ -1,10 +1,8 @@
 /* ge-schedule: schedules by a learned cost model, before anything is timed. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 #include "common/digest.h"
 #include "common/option.h"
-#include "common/outfile.h"
 #include "op/pass.h"
 #include "op/task.h"
 #include "search/choose.h"
@@ -17,9 +15,8 @@ static struct target target;
 static struct arena arena; /* for the life of the process */
 static struct trees *model;
 
-enum {
-	TASKS_LOOKED_AT = 128
-}; /* as many schedules are looked at in all as these take at most: a graph of many tasks is passed in seconds */
+/* A graph of many tasks is passed in seconds: of all that ask for --candidates, so many tasks' worth of schedules is looked at. */
+enum { TASKS_LOOKED_AT = 128 };
 struct counted {
 	uint32_t kernels, given, faster;
 	size_t tried; /* schedules */
@@ -53,6 +50,9 @@ static void schedule_task(struct module *m, const struct pass_ctx *c, const stru
 		}
 		if (!x.from)
 			pass_why(c, m, id, "has no kernel");
+		else if (!x.tried)
+			pass_why(c, m, id,
+				 "keeps the default schedule: the model has not learned from such schedules, or for such a target");
 		else
 			pass_why(c, m, id, "%s: %.3f (%.3f to %.3f) of the default's time, the best of %zu schedules: %s",
 				 x.trace ? "takes another schedule" : "keeps the default schedule",
@@ -102,28 +102,14 @@ static const struct pass pass = {
 		"Fused node that the model is sure to make faster.",
 };
 
-/* The digest of the model's text. */
-static struct digest read_model(void)
-{
-	struct mapped file;
-
-	if (!model_path) {
-		model = trees_usual(&arena);
-		return digest_bytes(trees_usual_text, strlen(trees_usual_text));
-	}
-	mapped_open(&file, model_path);
-	struct digest d = digest_bytes(file.p, file.n);
-	mapped_close(&file);
-	model = trees_open(model_path, &arena);
-	return d;
-}
-
 /* In the provenance a model is its digest, wherever its file lies. */
 static int run(const struct tool *t, struct tool_args *a)
 {
+	struct digest text;
 	char hex[33];
 
-	digest_hex(read_model(), hex);
+	model = model_path ? trees_open(model_path, &arena, &text) : trees_usual(&arena, &text);
+	digest_hex(text, hex);
 	if (!target.cores)
 		target = *target_host();
 	a->options = arena_printf(&arena, "%s%s--model=%s", a->options ? a->options : "", a->options && *a->options ? " " : "", hex);

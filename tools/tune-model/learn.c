@@ -59,8 +59,13 @@ void learn(const struct learning *l, const struct examples *e, const bool *use, 
 
 void predict(const struct trees *t, const struct examples *e, struct gain *gain)
 {
-	for (size_t i = 0; i < e->a.n; i++)
-		gain[i] = trees_gain(t, &e->a.a[i].f, &e->a.a[e->first.a[e->a.a[i].group]].f);
+	struct beside b;
+
+	for (size_t i = 0; i < e->a.n; i++) {
+		if (e->a.a[i].usual)
+			b = trees_beside(t, &e->a.a[i].f);
+		gain[i] = gain_of(&b, &e->a.a[i].f);
+	}
 }
 
 /* One fold for a task on all targets: times on one tell those on another. */

@@ -71,8 +71,9 @@ static int run_train(struct tool_args *a)
 static int run_eval(struct tool_args *a)
 {
 	struct examples e = {0};
+	struct digest text;
 
-	struct trees *t = model ? trees_open(model, &e.arena) : NULL;
+	struct trees *t = model ? trees_open(model, &e.arena, &text) : NULL;
 	read_examples(&e, a);
 	struct gain *gain = xcalloc(e.a.n + 1, sizeof *gain);
 	if (t)
@@ -88,12 +89,13 @@ static int run_eval(struct tool_args *a)
 static int run_show(struct tool_args *a)
 {
 	struct arena arena = {0};
+	struct digest text;
 	int at[COLUMN_COUNT];
 	char name[COLUMN_NAME];
 
 	if (a->nfile > 1)
 		die(EX_BADUSE, "show takes one model");
-	struct trees *t = trees_open(a->nfile ? a->file[0] : NULL, &arena);
+	struct trees *t = trees_open(a->nfile ? a->file[0] : NULL, &arena, &text);
 	for (int i = 0; i < COLUMN_COUNT; i++) { /* those that most nodes ask for first */
 		int k = i;
 		for (; k > 0 && trees_count(t, at[k - 1]) < trees_count(t, i); k--)
