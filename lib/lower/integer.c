@@ -127,15 +127,11 @@ int64_t int_step(struct lower *L, bool words)
 	return row ? instr_row(row)->extent[1] : 1;
 }
 
-static int64_t in_steps(int64_t n, int64_t step) { return (n + step - 1) / step; }
-
 int64_t int_padded(struct lower *L, int64_t n, int64_t rows)
 {
 	int matrix = rows > 1 ? instr_matrix(L->p->target ? L->p->target : target_host(), int_x_type(L), DT_I8) : 0;
-	int64_t step = matrix ? instr_group(matrix) : INT_STEP;
 
-	step = step % INT_STEP == 0 && in_steps(n, step) < in_steps(n, INT_STEP) ? step : INT_STEP;
-	return in_steps(n, step) * step;
+	return low_in_steps(n, INT_STEP, matrix ? instr_group(matrix) : 0);
 }
 
 int64_t int_mixed_step(struct lower *L)
@@ -154,12 +150,7 @@ enum dtype int_words_weights(struct lower *L)
 	return plain && row_for(L, DT_I16, DT_I8) ? DT_I8 : DT_I16;
 }
 
-int64_t int_words_padded(struct lower *L, int64_t n)
-{
-	int64_t step = instr_row(row_for(L, DT_I16, DT_I16))->extent[1];
-
-	return in_steps(n, step) * step;
-}
+int64_t int_words_padded(struct lower *L, int64_t n) { return low_in_steps(n, instr_row(row_for(L, DT_I16, DT_I16))->extent[1], 0); }
 
 ex_id int_less_zero(struct lower *L, uint32_t i, ex_id e, poly at, const poly *batch, enum dtype t)
 {

@@ -108,6 +108,14 @@ ex_id low_of(struct lower *L, stage_id s, const poly *index);
 /* index of the element of `shape` whose row-major number is that of at[] in from[]. Shapes have equally many. */
 void low_reshape_index(struct lower *L, int nfrom, const int64_t *from, const poly *at, int nto, const int64_t *to, poly *index);
 
+/* n elements in whole steps, with what is missing added: in those of `longer`, a multiple of step (0: there are none), where they are fewer. */
+static inline int64_t low_in_steps(int64_t n, int64_t step, int64_t longer)
+{
+	int64_t fewer = longer && longer % step == 0 && (n + longer - 1) / longer < (n + step - 1) / step ? longer : step;
+
+	return (n + fewer - 1) / fewer * fewer;
+}
+
 /* Shorthand for bodies. */
 static inline ex_id low_num(struct lower *L, ex_id like, double c) { return ex_const(L->p, lex(L->p, like)->dtype, c); }
 static inline ex_id low_fn1(struct lower *L, enum math_fn f, ex_id a) { return ex_call(L->p, f, a, 0, 0); }

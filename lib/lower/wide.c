@@ -19,20 +19,14 @@ int64_t wide_step(struct lower *L, double *speed)
 	return row ? instr_row(row)->extent[1] : 0;
 }
 
-static int64_t in_steps(int64_t n, int64_t step) { return (n + step - 1) / step; }
-
 int64_t wide_spread(struct lower *L, int64_t line, int64_t rows)
 {
 	const struct target *t = L->p->target ? L->p->target : target_host();
 	double speed;
 	int64_t step = wide_step(L, &speed);
 	int matrix = step && rows > 1 ? instr_matrix(t, low_dtype(L, 0), low_dtype(L, 1)) : 0;
-	int64_t longer = matrix ? instr_group(matrix) : step;
 
-	if (!step)
-		return line;
-	step = longer % step == 0 && in_steps(line, longer) < in_steps(line, step) ? longer : step;
-	return in_steps(line, step) * step;
+	return step ? low_in_steps(line, step, matrix ? instr_group(matrix) : 0) : line;
 }
 
 static bool reads_often(struct lower *L, double products)
