@@ -14,7 +14,7 @@ static const struct feature features[] = {
 	{NULL, {NULL}},
 };
 
-enum { PORTS_MOST = 4 };
+enum { NEON = 16 /* bytes of a vector */, PORTS = 2 /* as most have */, PORTS_MOST = 4 };
 enum { V8_2 = ARM_DOTPROD | ARM_FP16, V8_6 = V8_2 | ARM_I8MM | ARM_BF16 };
 static const struct level levels[] = {
 	{"aarch64", 0},
@@ -29,7 +29,7 @@ static const struct level levels[] = {
 
 static void derive(struct target *t)
 {
-	enum { NEON = 16, TWICE = 32, FOUR_TIMES = 64, REGISTERS = 32, PORTS = 2, LATENCY = 4 };
+	enum { TWICE = 32, FOUR_TIMES = 64, REGISTERS = 32, LATENCY = 4 };
 
 	t->vector_bytes = t->features & ARM_SVE512 ? FOUR_TIMES : t->features & ARM_SVE256 ? TWICE : NEON;
 	t->vector_regs = REGISTERS;
@@ -41,15 +41,16 @@ static void derive(struct target *t)
 	t->loads_apart = t->begins_sums = t->hands_on_nan = true;
 }
 
-/* Multiply-adds of vectors of 16 bytes in a cycle, which additions that wait for each other count. Rates are within a few hundredths. */
+/* The ports by rates: multiply-adds of vectors of 16 bytes in a cycle, which additions that wait for each other count. */
 static void measured(struct target *t)
 {
-	enum { OPERATIONS = 2 * 16 / sizeof(float) };
+	enum { OPERATIONS = 2 * NEON / sizeof(float) };
 	double clock = target_rate(t, "clock"), ports = clock > 0 ? target_rate(t, "fma128") / (OPERATIONS * clock) : 0;
 
 	if (t->ports || ports <= 0)
 		return;
-	t->ports = ports < 1.5 ? 1 : ports < 2.5 ? 0 : ports < PORTS_MOST - 0.5 ? (int)(ports + 0.5) : PORTS_MOST;
+	t->ports = ports < 1 ? 1 : ports > PORTS_MOST ? PORTS_MOST : (int)(ports + 0.5);
+	t->ports = t->ports == PORTS ? 0 : t->ports;
 	derive(t);
 }
 

@@ -1,4 +1,5 @@
-/* What instructions do in a second: nothing but independent ones of a kind, in registers; of the clock, ones that wait for each other. */
+/* Rates: how many instructions of a kind run in a second. They are independent and work in registers; additions that wait for each other count the
+ * clock. */
 #include "target/rate.h"
 #include "target/arm/arm.h"
 
