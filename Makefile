@@ -298,6 +298,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install clean
+.PHONY: all deps test-deps demo model check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

@@ -96,7 +96,6 @@ def memory(name):
 
 def half(stem, ids, seen, count, room, load, save):
     """A process of its own: tokens, and the most memory from before the library is opened."""
-    at, into = os.pipe()
     pid = os.fork()
     if not pid:
         before = memory("VmRSS")
@@ -115,7 +114,6 @@ def half(stem, ids, seen, count, room, load, save):
         with open("made", "w") as f:
             f.write(" ".join(map(str, [most, *made])))
         os._exit(0)
-    os.close(at), os.close(into)
     if os.waitpid(pid, 0)[1]:
         sys.exit("a process failed")
     with open("made") as f:

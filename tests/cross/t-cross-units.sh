@@ -14,7 +14,7 @@ arguments() {
 	lanes) echo generic aarch64 armv8.2-a ;;
 	esac
 }
-# Of what was waited for until now; a subshell has waited for nothing.
+# seconds FILE: processor time of what `times` has waited for, as it wrote it there; a subshell has waited for nothing.
 seconds() { awk -F '[ms ]+' 'NR == 2 { print $1 * 60 + $2 + $3 * 60 + $4 }' "$1"; }
 
 for unit in "$top"/tests/*/*.c; do

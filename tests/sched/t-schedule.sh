@@ -2,7 +2,8 @@
 . "$top/tests/lib.sh"
 numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 7919 % 1999 - 999) / 999 }'; }
 
-# What was decided is of one target, the numbers are of this machine's. Vectors along what is innermost in memory would be gathered: patches, and few columns. Groups are split off where they are.
+# Traces are of one target, numbers of this machine's. Vectors along the innermost axis in memory would be gathered: patches, and few columns.
+# Groups are split off where they are.
 along() {
 	printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[%s] [%s]\ngraph main {\n  input x: f32[%s]\n  y = %s(x, @w) {%s}\n  output y = y\n}\n' "$1" "$(numbers "$2")" "$3" "${5-Conv}" "$4" |
 		ge-load | ge-shape | ge-fuse | ge-layout -o laid.g && ge-plan -q --target x86-64-v3 laid.g | ge-emit --target x86-64-v3 --print-traces - >traces &&
