@@ -4,10 +4,10 @@
 #include "common/shown.h"
 #include "tune-model.h"
 
-/* Of tasks: the times of what was chosen. */
+/* The times of what was chosen, over tasks. */
 struct score {
 	double sum, worst;
-	int n, slow; /* tasks; of them those of which it is 1.05 and more */
+	int n, slow; /* tasks, and those of more than 1.05 */
 };
 
 static void score_add(struct score *s, double ratio)
@@ -21,7 +21,7 @@ static void score_add(struct score *s, double ratio)
 static double score_mean(const struct score *s) { return s->n ? exp(s->sum / s->n) : 1; }
 
 enum { SOME = 4 };
-/* Of a task, as ratios to its default's time. */
+/* Choices of a task: their times, as ratios to its default's. */
 struct picks {
 	double best;        /* that was measured */
 	double first[SOME]; /* of the largest gains, the largest first */

@@ -37,7 +37,7 @@ struct learning {
 void learn(const struct learning *l, const struct examples *e, const bool *use, FILE *f);
 /* Predicted gains, by example. */
 void predict(const struct trees *t, const struct examples *e, struct gain *gain);
-/* The same by models that were fitted to others: a task is left out on all targets. */
+/* Predicted gains by models that have not seen the example's task, on any target. */
 void learn_apart(const struct learning *l, const struct examples *e, struct gain *gain);
 
 /* ---- judge.c ---- */
