@@ -1,4 +1,4 @@
-# ge-schedule: traces by a cost model, for whom it knows, and the same bytes each time.
+# ge-schedule: traces by a cost model, for tasks and targets that it knows, and the same bytes each time.
 . "$top/tests/lib.sh"
 model=$top/tests/search/few.model
 few="ge-schedule -q --target x86-64-v3 --model $model"
