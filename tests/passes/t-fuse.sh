@@ -58,6 +58,38 @@ ok $? "all inside"
 [ "$(wc -l <why)" -eq 15 ]
 ok $? "why" || cat why
 
+# Plans: that of the rules gives the same graph; one by hand gives its own groups and the same numbers; what cannot be is refused.
+ge-load "$cases/residual.txt" | ge-shape -o plain.g && ge-fuse --write-plan rules.plan plain.g -o fused.g && ge-fuse --plan rules.plan plain.g -o again.g
+is_same fused.g again.g "the plan of the rules"
+[ "$(grep -c '^group' rules.plan)" = "$(ge-dump fused.g | grep -c ' = hone.Fused')" ]
+ok $? "a line a group"
+by_hand() { { head -2 rules.plan && printf 'group %s\n' "$@"; } >hand.plan; }
+by_hand c0 'd1 d2' 'c1 r1 c2'
+ge-fuse --plan hand.plan plain.g -o hand.g && ge-fuse --write-plan written.plan --plan hand.plan plain.g | ge-stat --digest >digest &&
+	ge-check -q hand.g && grep -qx 'group c0' written.plan && grep -qx 'group d1 d2' written.plan && grep -qx 'group c1 r1 c2' written.plan &&
+	[ "$(cat digest)" = "$(ge-stat --digest hand.g)" ] && run-ref --seed 3 plain.g -o 1.npz && run-ref --seed 3 hand.g -o 2.npz && equal 1.npz 2.npz
+ok $? "a plan by hand"
+hand_refused() { # LINE REASON WHAT GROUP...
+	local line=$1 reason=$2 what=$3
+	shift 3
+	by_hand "$@"
+	refused 65 "hand.plan:$line: $reason" "$what" ge-fuse --plan hand.plan plain.g -o none.g
+}
+hand_refused 4 'no node of graph' "no such node" c0 c9
+hand_refused 4 'r0 is in a group already' "a node twice" 'c0 r0' r0
+hand_refused 3 'f is in no group' "a view" 'g f'
+hand_refused 4 'the group waits for its own results' "a path that comes back" c0 'c1 c2'
+hand_refused 4 'a name expected' "no name" c0 '='
+by_hand c0 && sed -i 's/^graph.*/graph body/' hand.plan
+refused 65 "hand.plan:3: no such graph: body" "no such graph" ge-fuse --plan hand.plan plain.g -o none.g
+refused 65 "a plan of another graph" "another graph's plan" ge-fuse --plan rules.plan fused.g -o none.g
+refused 65 "plain.g:1: 'hone-plan 1' expected" "no plan" ge-fuse --plan plain.g plain.g -o none.g
+refused 66 none.plan "a plan that is not there" ge-fuse --plan none.plan plain.g -o none.g
+refused 64 --undo "a plan for --undo" ge-fuse --undo --plan rules.plan fused.g -o none.g
+printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[4]\n  a = Relu(x)\n  b = Tanh(a)\n  c = Exp(x)\n  d = Neg(c)\n  y = Add(b, d)\n  output y = y\n}\n' |
+	ge-load | ge-shape -o plain.g && printf 'hone-plan 1 %s\ngraph main\ngroup a d\ngroup b c\n' "$(ge-stat --digest plain.g)" >hand.plan
+refused 65 "hand.plan:3: the group waits" "two that wait for each other" ge-fuse --plan hand.plan plain.g -o none.g
+
 # A product of many operands becomes products of two in the cheapest order: a chain from its narrow end. What is under "..." gets
 # letters; a letter twice, or nowhere else, is gone before; halves are not rounded in between.
 einsum() { # OPERANDS EQUATION COUNT [SIZES]: so many Einsums are there then

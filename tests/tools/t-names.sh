@@ -74,6 +74,8 @@ said ge-shape --shape "$(printf "x$odd"):2x4x4" full.g -o none.g
 printf "s$odd=2" >set
 ge-shape --set "$(cat set)" full.g -o sized.g 2>err || ok 1 "its symbol is set: $(cat -v err)"
 ge-fuse sized.g | ge-layout -o laid.g
+ge-fuse --write-plan names.plan sized.g -o fused.g && ge-fuse --plan names.plan sized.g -o again.g && same_graph fused.g again.g
+ok $? "names in a plan"
 ge-plan --why laid.g -o planned.g 2>err
 clean "ge-plan --why" err
 said ge-emit --print-traces --report planned.g

@@ -1,6 +1,7 @@
 /* ge-fuse: which nodes form one kernel. */
 #ifndef GE_FUSE_H
 #define GE_FUSE_H
+#include "graph/plan_text.h"
 #include "op/pass.h"
 
 struct plan {
@@ -14,13 +15,28 @@ struct plan {
 	VEC(node_id) head;   /* group of this graph: the node it is named after; [0] unused */
 	VEC(node_id) member; /* of the group that is growing */
 	bool producers;      /* pull a Transpose into the group of the MatMul it feeds */
+	size_t *line;        /* group of this graph: its line in the plan that was given; 0: the rules made it */
 };
 
-/* Assigns p->group for the nodes of graph g. A group has one result that is used outside, so no path
+/* Assigns p->group for the nodes of graph g: those of a plan, then those of the rules. Such a group has one result that is used outside, so no path
  * can leave it and come back: every set of groups can be ordered. */
-void group_nodes(struct plan *p, graph_id g);
+void group_nodes(struct plan *p, graph_id g, uint32_t ordinal);
+/* plan.c: plans as text (graph/plan_text.h). What cannot be is refused, with the line of the file.
+ *
+ * plan_begin: the groups of a file, for the module as it was read; plan_apply: makes those of graph g before the rules make the others;
+ * plan_order: brings the nodes of g, with its groups formed, into order, for a group of a plan need not stand together. */
+void plan_begin(const char *path, struct module *m);
+void plan_apply(struct plan *p, graph_id g, uint32_t ordinal);
+void plan_order(struct plan *p, graph_id g);
+void plan_end(void); /* each group was of a graph */
+/* The groups that p has for graph g, appended. */
+void plan_note(const struct plan *p, graph_id g, uint32_t ordinal, struct plan_text *out);
 /* Makes the Fused nodes of graph g from p->group. */
 void form_groups(struct plan *p, graph_id g);
+/* May the node be in a group at all? */
+bool may_be_grouped(const struct plan *p, node_id n);
+/* Begins a group of graph order; its number. */
+uint32_t group_new(struct plan *p, node_id head);
 /* Has a group of this node alone a kernel? */
 bool has_kernel(struct module *m, node_id n);
 /* What unpacks is there once for each user that has a kernel: each reads the packed form. */

@@ -386,7 +386,9 @@ static node_id pull_attention(struct plan *p, uint32_t g, node_id anchor)
 	return 0;
 }
 
-static uint32_t group_new(struct plan *p, node_id head)
+bool may_be_grouped(const struct plan *p, node_id n) { return role_of(p, n) != ROLE_OUTSIDE; }
+
+uint32_t group_new(struct plan *p, node_id head)
 {
 	uint32_t g = (uint32_t)p->head.n;
 
@@ -453,7 +455,7 @@ static void group_alone(struct plan *p, node_id n)
 
 /* Anchors choose first, the last one in order first of all: of two that could take an Add it is
  * the one whose result is still in the cache when the Add can be computed. */
-void group_nodes(struct plan *p, graph_id g)
+void group_nodes(struct plan *p, graph_id g, uint32_t ordinal)
 {
 	const struct graph *x = graph(p->m, g);
 
@@ -461,6 +463,7 @@ void group_nodes(struct plan *p, graph_id g)
 		p->pos[x->nodes.a[i]] = (uint32_t)i;
 		p->role[x->nodes.a[i]] = (uint8_t)find_role(p->m, x->nodes.a[i]);
 	}
+	plan_apply(p, g, ordinal);
 	for (size_t i = x->nodes.n; i-- > 0;)
 		if (role_of(p, x->nodes.a[i]) == ROLE_ANCHOR && !p->group[x->nodes.a[i]])
 			group_anchor(p, x->nodes.a[i]);
