@@ -49,6 +49,7 @@ hone passes -q --set batch=1 --until layout examples/digits/digits.onnx -o "$out
 ge-plan -q "$out/digits.g" | ge-emit -q -o "$out/digits"
 cp "$out/digits.so" "$out/again.so" && cp "$out/digits.weights" "$out/again.weights"
 try whole.c again build/bench/whole --rounds 1 "$out/digits.so" "$out/again.so"
+try several.sh 'of their sum; weights' bench/several.sh -r 1 -t generic,native digits
 try plans.sh 'geometric means: [0-9.]* of' bench/plans.sh mobilenet_v2
 try tools.sh ge-plan bench/tools.sh -r 1 digits
 try tune.sh 'tuned/default' bench/tune.sh -o "$out/tune" --budget 0.01 --trials 1 --seeds 1 digits
