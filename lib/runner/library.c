@@ -15,8 +15,7 @@
 #include "common/progress.h"
 #include "common/sorted.h"
 
-/* PATH.so -> PATH.weights */
-static char *weights_beside(const char *path)
+char *library_weights(const char *path)
 {
 	size_t n = strlen(path);
 	if (n > 3 && !strcmp(path + n - 3, ".so"))
@@ -54,7 +53,7 @@ struct hone_opts { /* as in the header of a compiled model */
 void library_open(struct library *l, const char *path, const char *weights, int threads)
 {
 	char *file = strchr(path, '/') ? xstrdup(path) : xprintf("./%s", path); /* dlopen searches names without / */
-	char *beside = weights_beside(path);
+	char *beside = library_weights(path);
 	struct mapped whole;
 
 	*l = (struct library){.path = path};

@@ -14,6 +14,8 @@ struct library {
  * library, or not one of ours: die(65); missing: 66; made for another CPU, or by another version: 69. threads: at most
  * so many; 0: as many as it was compiled for. */
 void library_open(struct library *l, const char *path, const char *weights, int threads);
+/* Where the weights of PATH.so lie beside it: PATH.weights. The caller frees it. */
+char *library_weights(const char *path);
 void library_close(struct library *l);
 
 /* Type of input or output i. */

@@ -11,6 +11,7 @@
 #include "common/shown.h"
 #include "common/tool.h"
 #include "runner/library.h"
+#include "runner/runner.h"
 #include "runner/service.h"
 #include "target/target.h"
 #include "op/npy.h"
@@ -20,12 +21,15 @@
 static struct input_spec spec;
 static bool bench, force, kernels, serve, probed;
 static double seconds = 2;
-static const char *weights, *target, *sets;
+static const char *weights, *target, *sets, *base;
+static uint64_t cold_bytes;
 static struct step_spec stepped;
 static int threads;
 
 enum {
-	OPT_BENCH = 1000,
+	OPT_AGAINST = 1000,
+	OPT_BENCH,
+	OPT_COLD,
 	OPT_FORCE,
 	OPT_KERNELS,
 	OPT_LOAD_STATE,
@@ -51,7 +55,9 @@ static error_t option(int key, char *arg)
 		vec_push(&spec.ranges, arg);
 		return 0;
 	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); break;
+	case OPT_AGAINST: base = arg; break;
 	case OPT_BENCH: bench = true; break;
+	case OPT_COLD: cold_bytes = option_count("--cold-weights", arg, 0, RUNNER_COLD_MAX >> 20) << 20; break;
 	case OPT_FORCE: force = true; break;
 	case OPT_KERNELS: kernels = true; break;
 	case OPT_PROBE: probed = true; break;
@@ -264,19 +270,41 @@ static bool is_channel(int fd)
 	return fstat(fd, &st) == 0 && (S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode));
 }
 
+/* Both run with their own weights, on one thread. */
+static int run_against(const struct tool_args *a)
+{
+	static const double width = 0.03;
+	struct against how = {.seconds = seconds, .width = width, .cold_bytes = cold_bytes, .seed = spec.seed};
+
+	if (a->nfile != 1 || a->out || bench || kernels || serve || target || stepped.steps || weights || threads || sets)
+		die(EX_BADUSE, "--against goes with one library, and with --cold-weights, --seconds, --seed, --range, -i and --json");
+	if (target_is_emulated())
+		die(EX_NOTAVAIL, "--against: this machine is emulated, and its times say nothing");
+	against(a->file[0], base, &how, &spec, a->json);
+	return EX_GOOD;
+}
+
+static int run_probe(const struct tool_args *a)
+{
+	if (a->nfile || a->out || bench || kernels || serve || target)
+		tool_usage();
+	probe(seconds, force, a->json);
+	return EX_GOOD;
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
 	struct library l;
 
-	if (probed) {
-		if (a->nfile || a->out || bench || kernels || serve || target)
-			tool_usage();
-		probe(seconds, force, a->json);
-		return EX_GOOD;
-	}
+	if (probed)
+		return run_probe(a);
 	if (force)
 		tool_usage();
+	if (cold_bytes && !base)
+		die(EX_BADUSE, "--cold-weights: --against says what is timed");
+	if (base)
+		return run_against(a);
 	bool nothing = !a->nfile && !a->out && !bench && !kernels && !stepped.steps;
 	if (!stepped.steps && (stepped.load || stepped.save))
 		die(EX_BADUSE, "%s: --steps says how many", stepped.load ? "--load-state" : "--save-state");
@@ -338,7 +366,9 @@ static const struct argp_option options[] = {
 	{"threads", OPT_THREADS, "N", 0, "use at most N threads (default: as many as it was compiled for)"},
 	{"weights", OPT_WEIGHTS, "FILE", 0, "the weights, where they are not beside the library"},
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},
-	{"seconds", OPT_SECONDS, "S", 0, "time for --bench or --probe (default 2)"},
+	{"against", OPT_AGAINST, "BASE.so", 0, "time it against that library, in turns: which is faster, and by how much"},
+	{"cold-weights", OPT_COLD, "MB", 0, "--against: read so much of weights before the same come again"},
+	{"seconds", OPT_SECONDS, "S", 0, "time for --bench, --against or --probe (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},
 	{"probe", OPT_PROBE, 0, 0, "measure the rates of this machine that choices need, and keep them"},
 	{"force", OPT_FORCE, 0, 0, "--probe: keep what varies, or is far less than on record"},

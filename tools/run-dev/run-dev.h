@@ -3,13 +3,17 @@
 #define HONE_RUN_DEV_H
 #include <stdbool.h>
 #include "op/npy.h"
-#include "runner/library.h"
+#include "runner/against.h"
 #include "runner/oracle.h"
 /* Tasks as lib/op writes them, evaluated by its rows and, element by element, by the stages of lib/loop. */
 extern const struct oracle task_oracle;
 /* Measures the rates of this machine for about that many seconds in all, and prints those that the file of rates has then. Without force,
  * what varies, or is far less than on record, is not kept: a warning. */
 void probe(double seconds, bool force, bool json);
+
+/* ---- against.c ---- */
+/* Times a library against another that takes and gives the same (else 65), and prints what was measured. */
+void against(const char *path, const char *base, const struct against *how, const struct input_spec *spec, bool json);
 
 /* ---- steps.c ---- */
 struct step_spec {
