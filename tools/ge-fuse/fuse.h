@@ -31,8 +31,6 @@ void plan_order(struct plan *p, graph_id g);
 void plan_end(void); /* each group was of a graph */
 /* The groups that p has for graph g, appended. */
 void plan_note(const struct plan *p, graph_id g, uint32_t ordinal, struct plan_text *out);
-/* Makes the Fused nodes of graph g from p->group. */
-void form_groups(struct plan *p, graph_id g);
 /* May the node be in a group at all? */
 bool may_be_grouped(const struct plan *p, node_id n);
 /* Begins a group of graph order; its number. */
@@ -50,6 +48,4 @@ void expand_attentions(struct module *m, const struct pass_ctx *c);
 /* Attention to caches that grow, as products or with heads side by side, becomes Attention with an axis for heads. All graphs; types are
  * inferred again. */
 void find_cached(struct module *m, const struct pass_ctx *c);
-/* Puts the bodies of all Fused nodes of graph g back in their place. */
-void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c);
 #endif

@@ -2,6 +2,7 @@
 #include "common/map.h"
 #include "common/outfile.h"
 #include "fuse.h"
+#include "graph/fused.h"
 #include "graph/stream.h"
 #include "op/past.h"
 
@@ -76,7 +77,8 @@ static void group_all(struct plan *p, const struct graph_list *list, const bool 
 		group_nodes(p, list->a[i], ordinal[i]);
 		if (written_path)
 			plan_note(p, list->a[i], ordinal[i], &made);
-		form_groups(p, list->a[i]);
+		const struct grouping all = {&p->uses, p->group, p->head.a, p->head.n, p->inner};
+		groups_form(p->m, list->a[i], &all);
 		plan_order(p, list->a[i]);
 	}
 	free(ordinal);
@@ -126,7 +128,7 @@ static void dissolve(struct module *m, const struct pass_ctx *c)
 
 	module_graph_order(m, &list);
 	for (size_t i = 0; i < list.n; i++)
-		dissolve_groups(m, list.a[i], c);
+		groups_dissolve(m, list.a[i], c);
 	vec_free(&list);
 }
 

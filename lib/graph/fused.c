@@ -1,6 +1,7 @@
 /* Making Fused nodes from groups, and dissolving them. */
 #include <string.h>
-#include "fuse.h"
+#include "common/vec.h"
+#include "graph/fused.h"
 #include "graph/inline.h"
 
 /* Members of the groups of one graph: those of group g are node[start[g]] .. node[start[g+1]], in order. */
@@ -9,33 +10,34 @@ struct members {
 	node_id *node;
 };
 
-static struct members list_members(const struct plan *p, graph_id g)
+static struct members list_members(struct module *m, const struct grouping *p, graph_id g)
 {
-	const struct graph *x = graph(p->m, g);
-	struct members s = {xcalloc(p->head.n + 2, sizeof *s.start), xcalloc(x->nodes.n + 1, sizeof *s.node)};
+	const struct graph *x = graph(m, g);
+	struct members s = {xcalloc(p->n + 2, sizeof *s.start), xcalloc(x->nodes.n + 1, sizeof *s.node)};
 
 	for (size_t i = 0; i < x->nodes.n; i++)
 		s.start[p->group[x->nodes.a[i]] + 2]++;
-	for (size_t k = 2; k < p->head.n + 2; k++)
+	for (size_t k = 2; k < p->n + 2; k++)
 		s.start[k] += s.start[k - 1];
 	for (size_t i = 0; i < x->nodes.n; i++)
 		s.node[s.start[p->group[x->nodes.a[i]] + 1]++] = x->nodes.a[i];
 	return s;
 }
 
-static bool used_outside(const struct plan *p, val_id v, uint32_t g)
+static bool used_outside(const struct grouping *p, val_id v, uint32_t g)
 {
-	if (p->uses.nout[v])
+	if (p->uses->nout[v])
 		return true;
-	for (uint32_t i = p->uses.start[v]; i < p->uses.start[v + 1]; i++)
-		if (p->group[p->uses.user[i]] != g)
+	for (uint32_t i = p->uses->start[v]; i < p->uses->start[v + 1]; i++)
+		if (p->group[p->uses->user[i]] != g)
 			return true;
 	return false;
 }
 
 /* One Fused node being made. */
 struct form {
-	struct plan *p;
+	struct module *m;
+	const struct grouping *p;
 	graph_id body;
 	uint32_t group;
 	VEC(val_id) in, out; /* operands and results, outer */
@@ -43,7 +45,7 @@ struct form {
 
 static void move_node(struct form *f, node_id id)
 {
-	struct module *m = f->p->m;
+	struct module *m = f->m;
 	val_id *inner = f->p->inner;
 	struct node *n = node(m, id);
 
@@ -77,8 +79,8 @@ static void move_node(struct form *f, node_id id)
 /* The Fused node of a group; not in the graph's order yet. */
 static node_id form_group(struct form *f, graph_id g, const node_id *member, size_t n)
 {
-	struct module *m = f->p->m;
-	node_id head = f->p->head.a[f->group], fused;
+	struct module *m = f->m;
+	node_id head = f->p->head[f->group], fused;
 	sym name = node(m, head)->name;
 
 	f->in.n = f->out.n = 0;
@@ -103,15 +105,15 @@ static node_id form_group(struct form *f, graph_id g, const node_id *member, siz
 	return fused;
 }
 
-void form_groups(struct plan *p, graph_id g)
+void groups_form(struct module *m, graph_id g, const struct grouping *p)
 {
-	struct members s = list_members(p, g);
-	struct form f = {.p = p};
+	struct members s = list_members(m, p, g);
+	struct form f = {.m = m, .p = p};
 	VEC(node_id) old = {0};
 	size_t k = 0;
 
-	for (size_t i = 0; i < graph(p->m, g)->nodes.n; i++)
-		vec_push(&old, graph(p->m, g)->nodes.a[i]);
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++)
+		vec_push(&old, graph(m, g)->nodes.a[i]);
 	for (size_t i = 0; i < old.n; i++) {
 		node_id n = old.a[i];
 		uint32_t h = p->group[n];
@@ -121,9 +123,9 @@ void form_groups(struct plan *p, graph_id g)
 			f.group = h;
 			n = form_group(&f, g, s.node + s.start[h], s.start[h + 1] - s.start[h]);
 		}
-		graph(p->m, g)->nodes.a[k++] = n;
+		graph(m, g)->nodes.a[k++] = n;
 	}
-	graph(p->m, g)->nodes.n = k;
+	graph(m, g)->nodes.n = k;
 	vec_free(&old);
 	vec_free(&f.in);
 	vec_free(&f.out);
@@ -139,7 +141,7 @@ static bool has_fused(struct module *m, graph_id g)
 	return false;
 }
 
-void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c)
+void groups_dissolve(struct module *m, graph_id g, const struct pass_ctx *c)
 {
 	size_t nval = m->values.n;
 	struct inlined outer = {0};

@@ -1,0 +1,19 @@
+/* Groups of nodes as Fused nodes, and back. */
+#ifndef HONE_FUSED_H
+#define HONE_FUSED_H
+#include "graph/pass.h"
+
+/* Groups of the nodes of one graph. */
+struct grouping {
+	const struct uses *uses; /* of the module before any group was formed */
+	const uint32_t *group;   /* node: its group, from 1; 0: it stays as it is */
+	const node_id *head;     /* group: the node it is named after; [0] unused */
+	size_t n;                /* of head */
+	val_id *inner;           /* value of the module before: scratch, all 0, and left so */
+};
+/* Makes a Fused node of each group, where its last node stood. Where nodes between those of a group read its results the order is wrong
+ * then: graph_sort. */
+void groups_form(struct module *m, graph_id g, const struct grouping *p);
+/* Puts the bodies of all Fused nodes of graph g back in their place. */
+void groups_dissolve(struct module *m, graph_id g, const struct pass_ctx *c);
+#endif
