@@ -106,6 +106,7 @@ struct stage {
 	bool gone;     /* inlined: no nest, no buffer */
 	bool exact;    /* a sum of f32 that are whole numbers, of less than 24 bits at each step: it is not rounded */
 	uint32_t scan; /* stages of one number, next to each other, go through their scan axis together, step by step; 0: none */
+	uint32_t part; /* of the program: as prog.part was when the stage was made */
 };
 
 enum nest_kind { NEST_SEQ, NEST_FOR, NEST_BLOCK };
@@ -192,6 +193,7 @@ struct loop_rest {
 };
 
 #define ALGO_USUAL "direct" /* what a trace that names no algorithm is for */
+#define ALGO_AND   "+"      /* between those of operators that differ in theirs */
 struct loop_prog {
 	struct arena arena;
 	struct polys *P;
@@ -211,6 +213,7 @@ struct loop_prog {
 	VEC(struct loop_name) names;   /* the last of a name counts */
 	nest_id root;                  /* a SEQ */
 	struct digest constants;       /* of how constants were made at build time (stages, orders of codes); zero: there are none */
+	uint32_t part;                 /* stages that are made now are of it: the number of a node, from 1 on; then as sched/parts.c says */
 	bool usual;                    /* its schedule is for other sizes, too */
 	bool built;                    /* prog_start has made the start state */
 	bool legalized;

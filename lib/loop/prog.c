@@ -105,7 +105,7 @@ static void stage_add_axis(struct loop_prog *p, struct stage *s, sym name, int64
 
 stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const char *axes)
 {
-	struct stage s = {.name = stage_unused_name(p, name), .out = out, .nspatial = lbuf(p, out)->rank};
+	struct stage s = {.name = stage_unused_name(p, name), .out = out, .nspatial = lbuf(p, out)->rank, .part = p->part};
 	for (int i = 0; i < s.nspatial; i++) {
 		axes += strspn(axes, " ");
 		size_t n = strcspn(axes, " ");

@@ -384,15 +384,45 @@ static const char *low_offers(struct lower *L, const struct lower_row *r, const 
 	return NULL;
 }
 
+/* The algorithm that the caller asks of the node at hand: one for all nodes, or the one that is named in the node's place; NULL: none. */
+static const char *asked_of_node(struct lower *L)
+{
+	const char *at = L->algo, *end = at ? strstr(at, ALGO_AND) : NULL;
+
+	if (!end)
+		return at;
+	for (int i = 1; i < L->choosers && end; i++) {
+		at = end + strlen(ALGO_AND);
+		end = strstr(at, ALGO_AND);
+	}
+	return end ? arena_printf(&L->p->arena, "%.*s", (int)(end - at), at) : at;
+}
+
 const char *low_algo(struct lower *L)
 {
 	const struct lower_row *r = rows[L->n->op];
+	const char *asked = asked_of_node(L), *algo = asked ? low_offers(L, r, asked) : r->best ? r->best(L) : NULL;
 
-	const char *algo = L->algo ? low_offers(L, r, L->algo) : r->best ? r->best(L) : NULL;
+	algo = algo ? algo : ALGO_USUAL;
+	if (r->algos)
+		L->took[L->choosers - 1] = algo;
+	return algo;
+}
 
-	if (algo && strcmp(algo, ALGO_USUAL))
-		L->p->algo = algo;
-	return algo ? algo : ALGO_USUAL;
+/* What the program is called, after the algorithms that nodes have taken. */
+static const char *name_of_algos(struct lower *L)
+{
+	bool one = true, all = L->algo && !strstr(L->algo, ALGO_AND);
+	const char *name = ALGO_USUAL, *list = NULL;
+
+	for (int i = 0; i < L->choosers; i++) {
+		one &= !strcmp(L->took[i], L->took[0]);
+		if (strcmp(L->took[i], ALGO_USUAL))
+			name = L->took[i];
+	}
+	for (int i = 0; i < L->choosers && !one && !all; i++)
+		list = list ? arena_printf(&L->p->arena, "%s" ALGO_AND "%s", list, L->took[i]) : L->took[i];
+	return list ? list : name;
 }
 
 static void offer(struct lower *L, const struct lower_row *r)
@@ -434,12 +464,11 @@ static const char *lower_node(struct lower *L, node_id id)
 		offer(L, r);
 		return NULL;
 	}
-	L->taken_algo |= L->algo && low_offers(L, r, L->algo);
+	if (r->algos)
+		L->took[L->choosers++] = ALGO_USUAL;
+	L->taken_algo |= L->algo && low_offers(L, r, asked_of_node(L));
 	return r->stages ? r->stages(L) : lower_map(L, r);
 }
-
-/* What one kernel may be made of: schedules look at pairs of stages and of buffers. */
-enum { KERNEL_OPERANDS_MAX = 1024, KERNEL_NODES_MAX = 256 };
 
 /* Operands and results of the kernel become buffers. */
 static const char *bind(struct lower *L, node_id fused, buf_id *outs)
@@ -687,14 +716,18 @@ static struct lowered lower_all(struct module *m, node_id n, const struct target
 
 	L.taken = ARENA_ARRAY(&L.p->arena, bool, g->out.n);
 	*why = bind(&L, n, outs);
-	for (size_t i = 0; !*why && i < g->nodes.n; i++)
+	for (size_t i = 0; !*why && i < g->nodes.n; i++) {
+		L.p->part = (uint32_t)i + 1;
 		*why = lower_node(&L, at = g->nodes.a[i]);
+	}
 	if (!*why && algo && strcmp(algo, ALGO_USUAL) && !L.taken_algo) {
 		at = n;
 		*why = low_why(&L, "no operator in it offers the algorithm %s", algo);
 	}
 	if (!*why) {
 		finish_results(&L);
+		L.p->algo = name_of_algos(&L);
+		L.p->part = 0;
 		evaluate_constant_stages(&L);
 		if (what != STAGES) {
 			prog_collapse(L.p);

@@ -6,6 +6,9 @@
 #include "lower/lower.h"
 #include "loop/math.h"
 
+/* Of one kernel: schedules look at pairs of stages and of buffers. */
+enum { KERNEL_OPERANDS_MAX = 1024, KERNEL_NODES_MAX = 256 };
+
 /* Where a value of the group's body is: in a buffer, or (constants) in the module. */
 struct place {
 	buf_id buf;  /* 0: constant that nobody has read yet */
@@ -24,9 +27,11 @@ struct lower {
 	bool *taken;
 	const char *axes; /* names of the axes of results of axes_rank dims, from the group's anchor */
 	int axes_rank;
-	const char *algo;     /* that the caller asks for; NULL: whichever a row thinks best */
-	bool sketch;          /* constants that lowering makes stay empty */
-	bool taken_algo;      /* a node has taken it */
+	const char *algo;                   /* that the caller asks for; NULL: whichever a row thinks best */
+	bool sketch;                        /* constants that lowering makes stay empty */
+	bool taken_algo;                    /* a node has taken it */
+	const char *took[KERNEL_NODES_MAX]; /* by each node so far that has a choice, choosers of them */
+	int choosers;
 	const char **offered; /* not NULL: only names of algorithms are asked for; noffered of them, at most max */
 	int noffered, max;
 	/* The node at hand. */
@@ -57,7 +62,8 @@ extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[],
 /* The stages of a row that has a map or a function. */
 const char *lower_map(struct lower *L, const struct lower_row *r);
 
-/* The algorithm that the node at hand takes; the program's is called after it. */
+/* The algorithm that the node at hand takes. The program's is called after it; where nodes take different ones, after all of them in turn,
+ * ALGO_AND between two. */
 const char *low_algo(struct lower *L);
 
 const char *low_why(struct lower *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

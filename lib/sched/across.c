@@ -94,7 +94,7 @@ static stage_id plain_result(struct loop_prog *p, stage_id anchor)
 {
 	stage_id found = 0;
 	for (stage_id s = 1; s < p->stages.n; s++) {
-		if (lstage(p, s)->gone || lbuf(p, lstage(p, s)->out)->scope != SCOPE_OUT)
+		if (!stage_here(p, s) || !is_result(p, lstage(p, s)->out))
 			continue;
 		if (found)
 			return 0;
@@ -133,14 +133,14 @@ static int constants_axis(struct loop_prog *p, stage_id anchor, int w)
 static buf_id operand_of(struct loop_prog *p, buf_id b, stage_id *reader)
 {
 	ex_id read[READS_MAX];
-	stage_id copy = buf_writer(p, b);
+	stage_id copy = writer_here(p, b);
 	if (!copy)
-		return lbuf(p, b)->scope == SCOPE_IN ? b : 0;
+		return is_operand(p, b) ? b : 0;
 	if (lstage(p, copy)->comb != COMB_NONE || stage_all_reads(p, copy, read) != 1)
 		return 0;
 	*reader = copy;
 	b = lex(p, read[0])->buf;
-	return lbuf(p, b)->scope == SCOPE_IN && lex(p, read[0])->n == lstage(p, copy)->nspatial ? b : 0;
+	return is_operand(p, b) && lex(p, read[0])->n == lstage(p, copy)->nspatial ? b : 0;
 }
 
 /* The only dim of the read that depends on axis o, if its index is that axis; -1: there is none. */
@@ -181,7 +181,8 @@ static int result_operands(struct loop_prog *p, const struct across *q, buf_id *
 	int n = q->result == q->anchor ? 0 : stage_all_reads(p, q->result, read), found = 0;
 	for (int i = 0; i < n; i++) {
 		const struct loop_buf *b = lbuf(p, lex(p, read[i])->buf);
-		bool alike = b->scope == SCOPE_IN && b->dtype == DT_F32 && !b->layout.n && identity_read(p, q->result, read[i]);
+		bool alike =
+			is_operand(p, lex(p, read[i])->buf) && b->dtype == DT_F32 && !b->layout.n && identity_read(p, q->result, read[i]);
 		for (int d = 0; alike && d < b->rank; d++)
 			alike = b->shape[d] == lstage(p, q->result)->axis[d].extent;
 		for (int k = 0; k < found; k++)
@@ -230,10 +231,11 @@ void sched_turn_operand(struct schedule *r, buf_id b, stage_id reader, const cha
 static bool transpose_result(struct schedule *r, stage_id result, const char *loop, int o, int w)
 {
 	const char *name = sym_str(lstage(r->p, result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, result)->out)->name);
-	if (!sched_make(r, "results", PRIM_CACHE, out, name, loop, "scratch"))
+	const char *results = sched_fresh(r, "results");
+	if (!sched_make(r, results, PRIM_CACHE, out, name, loop, "scratch"))
 		return false;
-	sched_axis_last(r, "results", result, o);
-	sched_squares(r, stage_find(r->p, "results.store"), o, w, true, true);
+	sched_axis_last(r, results, result, o);
+	sched_squares(r, stage_find(r->p, sched_name(r, "%s.store", results)), o, w, true, true);
 	return true;
 }
 

@@ -60,8 +60,8 @@ static bool fits(struct loop_prog *p, stage_id result, int column, int *kept, do
 	*bytes = 0;
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		const struct stage *x = lstage(p, s);
-		int inside = x->gone ? -1 : axis_reduced(p, t, s);
-		if (x->gone)
+		int inside = stage_here(p, s) ? axis_reduced(p, t, s) : -1;
+		if (!stage_here(p, s))
 			continue;
 		if (x->scan || !x->nspatial || inside == -2 || (s != result && lbuf(p, x->out)->layout.n) || inside == column ||
 		    !reads_along(p, s, column_of(column, inside)))
@@ -143,7 +143,7 @@ bool template_blocks(struct schedule *r, stage_id result)
 	for (stage_id s = (stage_id)p->stages.n - 1; s > 0; s--) {
 		const char *name = sym_str(lstage(p, s)->name);
 		int axis = column_of(last, axis_reduced(p, t, s));
-		if (lstage(p, s)->gone || s == result || !sched_try(r, PRIM_AT, name, loop_part(r, v, 0)))
+		if (!stage_here(p, s) || s == result || !sched_try(r, PRIM_AT, name, loop_part(r, v, 0)))
 			continue;
 		if (lstage(p, s)->comb != COMB_NONE) {
 			sched_try(r, PRIM_SCOPE, name, "register");

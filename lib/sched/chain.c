@@ -19,9 +19,8 @@ static void find_depending(struct loop_prog *p, struct chain *q)
 	for (bool more = true; more;) {
 		more = false;
 		for (stage_id s = 1; s < p->stages.n; s++)
-			for (stage_id t = 1; t < p->stages.n && !q->depends[s] && !lstage(p, s)->gone; t++)
-				if ((t == q->first || q->depends[t]) && s != t && !lstage(p, t)->gone &&
-				    stage_reads(p, s, lstage(p, t)->out))
+			for (stage_id t = 1; t < p->stages.n && !q->depends[s] && stage_here(p, s); t++)
+				if ((t == q->first || q->depends[t]) && s != t && stage_here(p, t) && stage_reads(p, s, lstage(p, t)->out))
 					more = q->depends[s] = true;
 	}
 }
@@ -34,7 +33,7 @@ static bool find_products(struct loop_prog *p, struct chain *q)
 
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		const struct stage *t = lstage(p, s);
-		if (t->gone || t->scan || t->comb != COMB_SUM || !has_reuse(p, s))
+		if (!stage_here(p, s) || t->scan || t->comb != COMB_SUM || !has_reuse(p, s))
 			continue;
 		if (n == 2 || t->naxes != t->nspatial + 1)
 			return false;
@@ -60,7 +59,7 @@ static bool follow_rows(struct loop_prog *p, struct chain *q, stage_id s)
 	stage_reads_of(p, s, read, n);
 	for (int i = 0; i < n; i++) {
 		const struct ex *x = lex(p, read[i]);
-		stage_id t = buf_writer(p, x->buf);
+		stage_id t = writer_here(p, x->buf);
 		int at = -1;
 		if (!t || (t != q->first && !q->depends[t]))
 			continue;
@@ -89,7 +88,7 @@ static bool find_rows(struct loop_prog *p, struct chain *q)
 	int n = stage_all_reads(p, q->second, read);
 
 	for (int i = 0; i < n; i++) {
-		stage_id t = buf_writer(p, lex(p, read[i])->buf);
+		stage_id t = writer_here(p, lex(p, read[i])->buf);
 		if (t && q->depends[t])
 			q->rows = q->rows && q->rows != t ? 0 : t;
 	}
@@ -120,10 +119,22 @@ static stage_id bent_sums(struct loop_prog *p, const struct chain *q)
 	return s;
 }
 
+static struct chain chain_new(struct loop_prog *p)
+{
+	return (struct chain){
+		.n = p->stages.n, .axis = ARENA_ARRAY(&p->arena, int, p->stages.n), .depends = ARENA_ARRAY(&p->arena, bool, p->stages.n)};
+}
+
+bool chain_fits(struct loop_prog *p)
+{
+	struct chain q = chain_new(p);
+
+	return find_chain(p, &q);
+}
+
 stage_id chain_bent(struct loop_prog *p)
 {
-	struct chain q = {
-		.n = p->stages.n, .axis = ARENA_ARRAY(&p->arena, int, p->stages.n), .depends = ARENA_ARRAY(&p->arena, bool, p->stages.n)};
+	struct chain q = chain_new(p);
 
 	return find_chain(p, &q) ? bent_sums(p, &q) : 0;
 }
@@ -157,8 +168,7 @@ static void place_rows(struct schedule *r, const struct chain *q, const char *bl
 bool template_chain(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
-	struct chain q = {
-		.n = p->stages.n, .axis = ARENA_ARRAY(&p->arena, int, p->stages.n), .depends = ARENA_ARRAY(&p->arena, bool, p->stages.n)};
+	struct chain q = chain_new(p);
 
 	if (!find_chain(p, &q))
 		return false;
@@ -190,7 +200,7 @@ bool template_apart(struct schedule *r)
 
 	for (stage_id s = 1; s < all; s++) {
 		const struct stage *t = lstage(p, s);
-		if (t->gone || t->comb == COMB_NONE)
+		if (!stage_here(p, s) || t->comb == COMB_NONE)
 			continue;
 		products += t->comb == COMB_SUM && has_reuse(p, s);
 		others += t->comb != COMB_SUM;
@@ -199,7 +209,7 @@ bool template_apart(struct schedule *r)
 		return false;
 	for (stage_id s = 1; s < all; s++) {
 		const struct stage *t = lstage(p, s);
-		if (t->gone || t->comb == COMB_NONE)
+		if (!stage_here(p, s) || t->comb == COMB_NONE)
 			continue;
 		if (t->comb == COMB_SUM && has_reuse(p, s))
 			template_tile(r, s);

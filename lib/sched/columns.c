@@ -136,11 +136,12 @@ bool template_columns(struct schedule *r, const struct tile *q)
 	sched_list(r, NULL, PRIM_REORDER, &order);
 	struct words made = {0};
 	sum_in_levels(r, q, rows, n, &made);
-	sched_make(r, "acc", PRIM_CACHE, made.n ? made.word[made.n - 1] : name, name, vectors, "register");
+	const char *acc = sched_fresh(r, "acc");
+	sched_make(r, acc, PRIM_CACHE, made.n ? made.word[made.n - 1] : name, name, vectors, "register");
 	sched_try(r, PRIM_UNROLL, loop_part(r, rows, n + 1));
 	sched_try(r, PRIM_VECTOR, lane);
-	sched_try(r, PRIM_VECTOR, sched_name(r, "acc.load.%s", axis));
-	sched_try(r, PRIM_VECTOR, sched_name(r, "acc.store.%s", axis));
+	sched_try(r, PRIM_VECTOR, sched_name(r, "%s.load.%s", acc, axis));
+	sched_try(r, PRIM_VECTOR, sched_name(r, "%s.store.%s", acc, axis));
 	if (sched_try(r, PRIM_SPLIT, sched_name(r, "%s.init.%s", name, axis), trace_number(r->lanes), "tail=peel"))
 		sched_try(r, PRIM_VECTOR, sched_name(r, "%s.init.%s.1", name, axis));
 	return true;

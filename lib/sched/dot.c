@@ -134,7 +134,7 @@ static bool laid_out_for_dot(struct loop_prog *p, ex_id read, poly_var k)
 
 	for (stage_id s = 1; s < p->stages.n && lbuf(p, b)->layout.n; s++) {
 		const struct stage *t = lstage(p, s);
-		if (t->gone || t->naxes == t->nspatial || t->axis[t->nspatial].var == k || !is_dot(p, s))
+		if (!stage_here(p, s) || t->naxes == t->nspatial || t->axis[t->nspatial].var == k || !is_dot(p, s))
 			continue;
 		sums_products(p, s, factor);
 		for (int i = 0; i < 2; i++)
@@ -150,7 +150,7 @@ void sched_copy_along(struct schedule *r, ex_id read, poly_var k)
 	const struct ex x = *lex(p, read);
 	const struct loop_buf *b = lbuf(p, x.buf);
 	bool ordered = !b->layout.n || b->layout.n == b->rank;
-	stage_id copy = b->scope == SCOPE_SCRATCH && ordered ? buf_writer(p, x.buf) : 0;
+	stage_id copy = b->scope == SCOPE_SCRATCH && ordered ? writer_here(p, x.buf) : 0;
 	int64_t step;
 
 	if (!copy || lstage(p, copy)->comb != COMB_NONE || (read_step(p, read, k, &step) && step == 1) || laid_out_for_dot(p, read, k))

@@ -18,10 +18,10 @@ static bool find_parts(struct loop_prog *p, stage_id s, struct halves *h)
 	const struct ex *x = lex(p, t->body);
 	ex_id read[READS_MAX];
 
-	if (t->gone || t->comb != COMB_SUM || t->scan || !t->nspatial || t->naxes != t->nspatial + 1 || x->kind != EX_CAST)
+	if (!stage_here(p, s) || t->comb != COMB_SUM || t->scan || !t->nspatial || t->naxes != t->nspatial + 1 || x->kind != EX_CAST)
 		return false;
 	x = lex(p, x->a[0]);
-	h->part = x->kind == EX_READ && x->dtype == DT_F16 ? buf_writer(p, x->buf) : 0;
+	h->part = x->kind == EX_READ && x->dtype == DT_F16 ? writer_here(p, x->buf) : 0;
 	const struct stage *u = h->part ? lstage(p, h->part) : NULL;
 	if (!u || u->comb != COMB_SUM || u->nspatial != t->nspatial + 1 || u->naxes != u->nspatial + 1 ||
 	    sched_sole_reader(p, h->part) != s)
@@ -177,11 +177,12 @@ static void finish_tile(struct schedule *r, struct halves *h, const char *home)
 	bool rows = lstage(p, h->sum)->nspatial > 1,
 	     after = h->result && sched_try(r, PRIM_AFTER, sym_str(lstage(p, h->result)->name), home);
 	stage_id end = after ? h->result : 0;
+	const char *acc = sched_fresh(r, "acc");
 
 	if (after)
 		sched_try(r, PRIM_SCOPE, name, "register");
-	else if (sched_make(r, "acc", PRIM_CACHE, name, name, home, "register"))
-		end = stage_find(p, "acc.store");
+	else if (sched_make(r, acc, PRIM_CACHE, name, name, home, "register"))
+		end = stage_find(p, sched_name(r, "%s.store", acc));
 	mark_tile(r, h->sum, "init.", r->lanes, rows);
 	if (end)
 		mark_tile(r, end, "", r->lanes, rows);

@@ -38,11 +38,11 @@ static stage_id sum_of_blocks(struct loop_prog *p, stage_id s)
 	const struct stage *t = lstage(p, s);
 	ex_id read[READS_MAX];
 
-	if (t->gone || t->comb != COMB_SUM || t->nspatial < 1 || t->nspatial > 2 || t->naxes != t->nspatial + 1 || t->scan)
+	if (!stage_here(p, s) || t->comb != COMB_SUM || t->nspatial < 1 || t->nspatial > 2 || t->naxes != t->nspatial + 1 || t->scan)
 		return 0;
 	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
 		const struct ex *x = lex(p, read[i]);
-		stage_id b = buf_writer(p, x->buf);
+		stage_id b = writer_here(p, x->buf);
 		const struct stage *u = b ? lstage(p, b) : NULL;
 		bool many = t->nspatial == 2;
 		bool floats = u && dtype_is_float(lbuf(p, u->out)->dtype);
@@ -76,7 +76,7 @@ static bool find_blocks(struct loop_prog *p, struct blocks *q)
 	q->digits = b->nspatial == 3 + q->many ? b->axis[b->nspatial - 2].extent : 1; /* one digit has no axis */
 	if (!q->sum || sched_sole_reader(p, q->block) != q->sum || !stage_in_lanes(p, q->block) || !stage_in_lanes(p, q->sum))
 		return false;
-	stage_id r = lbuf(p, lstage(p, q->sum)->out)->scope == SCOPE_OUT ? 0 : sched_sole_reader(p, q->sum);
+	stage_id r = is_result(p, lstage(p, q->sum)->out) ? 0 : sched_sole_reader(p, q->sum);
 	bool same = r && lstage(p, r)->comb == COMB_NONE && lstage(p, r)->nspatial == sum->nspatial;
 	for (int a = 0; same && a < sum->nspatial; a++)
 		same = lstage(p, r)->axis[a].extent == sum->axis[a].extent;
@@ -304,11 +304,11 @@ bool template_packed(struct schedule *r)
 	const char *over = axis_loop(r, q.sum, 1 + q.many, ""), *home = split_sum(r, &q, pad, over);
 	place_block(r, &q, over);
 	bool after = q.result && sched_try(r, PRIM_AFTER, sym_str(lstage(p, q.result)->name), home);
-	const char *sums = NULL;
+	const char *sums = NULL, *acc = sched_fresh(r, "acc");
 	if (after)
 		sched_try(r, PRIM_SCOPE, name, "register");
-	else if (sched_make(r, "acc", PRIM_CACHE, name, name, home, "register"))
-		sums = "acc.store";
+	else if (sched_make(r, acc, PRIM_CACHE, name, name, home, "register"))
+		sums = sched_name(r, "%s.store", acc);
 	sched_try(r, PRIM_UNROLL, loop_part(r, v, 1));
 	sched_try(r, PRIM_VECTOR, loop_part(r, v, 2));
 	mark(r, q.sum, "init.", 0, q.many);
@@ -317,7 +317,7 @@ bool template_packed(struct schedule *r)
 	if (sums && stage_find(p, sums))
 		mark(r, stage_find(p, sums), "", 0, q.many);
 	for (stage_id s = 1, n = (stage_id)p->stages.n; s < n; s++)
-		if (!lstage(p, s)->gone && (lstage(p, s)->comb == COMB_SUM || lstage(p, s)->comb == COMB_MAX) && stage_whole(p, s))
+		if (stage_here(p, s) && (lstage(p, s)->comb == COMB_SUM || lstage(p, s)->comb == COMB_MAX) && stage_whole(p, s))
 			template_row_sum(r, s);
 	return true;
 }

@@ -51,7 +51,7 @@ static bool lay_out_panels(struct schedule *r, const struct tile *q, const char 
 
 stage_id tile_unpacks(struct loop_prog *p, buf_id b)
 {
-	stage_id s = buf_writer(p, b);
+	stage_id s = writer_here(p, b);
 	ex_id read[READS_MAX];
 
 	if (!s || lstage(p, s)->comb != COMB_NONE || lbuf(p, b)->scope != SCOPE_SCRATCH || !stage_in_lanes(p, s))
@@ -264,7 +264,7 @@ static int dim_across_rows(struct loop_prog *p, const struct tile *q, ex_id read
 	int found = -1;
 	poly rest;
 
-	if (b->scope != SCOPE_IN || b->dtype != DT_F32 || b->layout.n || !e->n || e->n != b->rank || e->dyn_dim >= 0 ||
+	if (!is_operand(p, e->buf) || b->dtype != DT_F32 || b->layout.n || !e->n || e->n != b->rank || e->dyn_dim >= 0 ||
 	    !poly_linear_in(p->P, e->index[e->n - 1], row, step, &rest) || *step < 1 || tile_moves(p, q, read, q->vec_axis))
 		return -1;
 	for (int d = 0; d < e->n; d++)

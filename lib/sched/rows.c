@@ -211,7 +211,7 @@ bool template_extremes(struct schedule *r)
 	int n = 0;
 
 	for (stage_id s = 1; s < all; s++) {
-		if (lstage(p, s)->gone || lstage(p, s)->comb == COMB_NONE)
+		if (!stage_here(p, s) || lstage(p, s)->comb == COMB_NONE)
 			continue;
 		if (n == READS_MAX || !(numbers[n] = extremes_of(p, s)))
 			return false;
@@ -237,7 +237,7 @@ static void mark_row(struct schedule *r, stage_id s)
 	sched_unroll(r, s, axis_loop(r, s, v, ".0"), lstage(r->p, s)->axis[v].extent / r->lanes);
 }
 
-static bool is_here(struct loop_prog *p, stage_id s, const bool *others) { return !lstage(p, s)->gone && !(others && others[s]); }
+static bool is_here(struct loop_prog *p, stage_id s, const bool *others) { return stage_here(p, s) && !(others && others[s]); }
 
 /* Does a stage read the buffer? */
 static bool is_read(struct loop_prog *p, buf_id b, const bool *others)
@@ -255,7 +255,7 @@ static double row_bytes(struct loop_prog *p, double rows, const bool *others, do
 
 	*waits = 0;
 	for (buf_id b = 1; b < p->bufs.n; b++)
-		if (lbuf(p, b)->scope == SCOPE_IN && (!others || is_read(p, b, others)))
+		if (is_operand(p, b) && (!others || is_read(p, b, others)))
 			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype) / rows;
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		if (!is_here(p, s, others))

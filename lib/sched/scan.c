@@ -54,12 +54,12 @@ bool template_scan(struct schedule *r)
 	struct loop_prog *p = r->p;
 	bool any = false;
 	for (stage_id s = 1; s < p->stages.n; s++)
-		any |= !lstage(p, s)->gone && in_scan(p, s);
+		any |= stage_here(p, s) && in_scan(p, s);
 	if (!any)
 		return false;
 	stage_id n = (stage_id)p->stages.n; /* tiles add stages */
 	for (stage_id s = 1; s < n; s++) {
-		if (lstage(p, s)->gone)
+		if (!stage_here(p, s))
 			continue;
 		if (in_scan(p, s) && lstage(p, s)->comb == COMB_MAX)
 			extremes_of_step(r, s);
@@ -70,7 +70,7 @@ bool template_scan(struct schedule *r)
 	}
 	nest_id last = 0;
 	for (stage_id s = 1; s < n; s++) {
-		nest_id steps = !lstage(p, s)->gone && in_scan(p, s) ? steps_of(p, s) : 0;
+		nest_id steps = stage_here(p, s) && in_scan(p, s) ? steps_of(p, s) : 0;
 		if (steps && steps != last)
 			sched_try(r, PRIM_PARTITION, sym_str(lnest(p, steps)->name), "auto");
 		last = steps;
@@ -86,7 +86,7 @@ bool template_sums(struct schedule *r)
 	int sums = 0;
 
 	for (stage_id s = 1; s < p->stages.n; s++) {
-		if (lstage(p, s)->gone || lstage(p, s)->comb == COMB_NONE)
+		if (!stage_here(p, s) || lstage(p, s)->comb == COMB_NONE)
 			continue;
 		if (lstage(p, s)->comb != COMB_SUM || !has_reuse(p, s))
 			return false;
@@ -95,7 +95,7 @@ bool template_sums(struct schedule *r)
 	if (sums < 2)
 		return false;
 	for (stage_id s = 1, n = (stage_id)p->stages.n; s < n; s++) /* tiles add stages */
-		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE) {
+		if (stage_here(p, s) && lstage(p, s)->comb != COMB_NONE) {
 			if (reads_rows_once(p, s, s))
 				template_row_sum(r, s);
 			else

@@ -110,7 +110,7 @@ static int count_readers(struct loop_prog *p, buf_id b, stage_id *last)
 {
 	int n = 0;
 	for (stage_id t = 1; t < p->stages.n; t++)
-		if (!lstage(p, t)->gone && stage_reads(p, t, b)) {
+		if (stage_here(p, t) && stage_reads(p, t, b)) {
 			n++;
 			*last = t;
 		}
@@ -121,7 +121,7 @@ stage_id sched_sole_reader(struct loop_prog *p, stage_id s)
 {
 	stage_id found = 0;
 	for (stage_id t = 1; t < p->stages.n; t++) {
-		if (lstage(p, t)->gone || !stage_reads(p, t, lstage(p, s)->out))
+		if (!stage_here(p, t) || !stage_reads(p, t, lstage(p, s)->out))
 			continue;
 		if (found)
 			return 0;
@@ -221,7 +221,7 @@ static stage_id only_reader(struct loop_prog *p, stage_id s)
 	const struct stage *t = lstage(p, s);
 	stage_id reader = 0;
 
-	if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT || count_readers(p, t->out, &reader) != 1)
+	if (!stage_here(p, s) || t->scan || t->comb != COMB_NONE || is_result(p, t->out) || count_readers(p, t->out, &reader) != 1)
 		return 0;
 	return lstage(p, reader)->comb == COMB_NONE && read_once(p, s, reader) ? reader : 0;
 }
@@ -242,7 +242,7 @@ static int join_readers(struct schedule *r, stage_id s, stage_id *last)
 	int n = count_readers(p, b, last);
 
 	for (stage_id t = s + 1; n > 1 && t < *last; t++)
-		if (!lstage(p, t)->gone && stage_reads(p, t, b) && leads_to(p, t, *last) &&
+		if (stage_here(p, t) && stage_reads(p, t, b) && leads_to(p, t, *last) &&
 		    sched_try(r, PRIM_INLINE, sym_str(lstage(p, t)->name)))
 			n = count_readers(p, b, last);
 	return n;
@@ -273,7 +273,7 @@ static bool turns_for_sums(struct loop_prog *p, stage_id s, int readers)
 	    (readers == 1 && step * (int64_t)dtype_size(lex(p, read)->dtype) < PAGE))
 		return false;
 	for (stage_id t = 1; t < p->stages.n; t++)
-		if (!lstage(p, t)->gone && stage_reads(p, t, lstage(p, s)->out) &&
+		if (stage_here(p, t) && stage_reads(p, t, lstage(p, s)->out) &&
 		    (lstage(p, t)->comb != COMB_SUM || !has_reuse(p, t) || !stands_still(p, t, lstage(p, s)->out)))
 			return false;
 	return true;
@@ -283,7 +283,7 @@ static bool turns_for_sums(struct loop_prog *p, stage_id s, int readers)
 static bool some_dot_needs(struct loop_prog *p, stage_id s)
 {
 	for (stage_id t = 1; t < p->stages.n; t++)
-		if (!lstage(p, t)->gone && stage_reads(p, t, lstage(p, s)->out) && dot_needs(p, s, t))
+		if (stage_here(p, t) && stage_reads(p, t, lstage(p, s)->out) && dot_needs(p, s, t))
 			return true;
 	return false;
 }
@@ -296,7 +296,7 @@ static void inline_stages(struct schedule *r)
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		struct stage *t = lstage(p, s);
 		stage_id reader = 0;
-		if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
+		if (!stage_here(p, s) || t->scan || t->comb != COMB_NONE || is_result(p, t->out))
 			continue;
 		int cost = sched_cost(p, t->body),
 		    n = cost > fitted.inline_free ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
@@ -331,9 +331,8 @@ static void inline_windows(struct schedule *r)
 	struct loop_prog *p = r->p;
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		stage_id reader = 0;
-		if (!lstage(p, s)->gone && !lstage(p, s)->scan && lstage(p, s)->comb == COMB_NONE &&
-		    lbuf(p, lstage(p, s)->out)->scope != SCOPE_OUT && count_readers(p, lstage(p, s)->out, &reader) == 1 &&
-		    window_reads(p, s, reader))
+		if (stage_here(p, s) && !lstage(p, s)->scan && lstage(p, s)->comb == COMB_NONE && !is_result(p, lstage(p, s)->out) &&
+		    count_readers(p, lstage(p, s)->out, &reader) == 1 && window_reads(p, s, reader))
 			sched_try(r, PRIM_INLINE, sym_str(lstage(p, s)->name));
 	}
 }
@@ -381,11 +380,27 @@ static void lay_out_copies(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	for (stage_id s = 1; s < p->stages.n; s++) {
-		if (lstage(p, s)->gone || lstage(p, s)->comb != COMB_NONE || lbuf(p, lstage(p, s)->out)->scope != SCOPE_SCRATCH)
+		if (!stage_here(p, s) || lstage(p, s)->comb != COMB_NONE || lbuf(p, lstage(p, s)->out)->scope != SCOPE_SCRATCH)
 			continue;
 		const struct layout *l = layout_of_reads(p, s);
 		if (l)
 			sched_layout(r, sym_str(lbuf(p, lstage(p, s)->out)->name), l);
+	}
+}
+
+/* What the part makes for others has its axes in the order of the program's result, if that has as many. */
+static void lay_out_results(struct schedule *r, stage_id result)
+{
+	struct loop_prog *p = r->p;
+	const struct loop_buf *out = lbuf(p, lstage(p, result)->out);
+
+	if (out->layout.n != out->rank)
+		return;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		const struct stage *t = lstage(p, s);
+		const struct loop_buf *b = lbuf(p, t->out);
+		if (stage_here(p, s) && b->scope == SCOPE_SCRATCH && is_result(p, t->out) && b->rank == out->rank && !b->layout.n)
+			sched_layout(r, sym_str(b->name), &out->layout);
 	}
 }
 
@@ -394,7 +409,7 @@ static stage_id find_anchor(struct loop_prog *p)
 {
 	stage_id best = 0;
 	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE && (!best || steps_of(lstage(p, s)) > steps_of(lstage(p, best))))
+		if (stage_here(p, s) && lstage(p, s)->comb != COMB_NONE && (!best || steps_of(lstage(p, s)) > steps_of(lstage(p, best))))
 			best = s;
 	return best;
 }
@@ -427,7 +442,7 @@ int count_reductions(struct loop_prog *p)
 {
 	int n = 0;
 	for (stage_id s = 1; s < p->stages.n; s++)
-		n += !lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE;
+		n += stage_here(p, s) && lstage(p, s)->comb != COMB_NONE;
 	return n;
 }
 
@@ -469,7 +484,7 @@ bool reads_rows_once(struct loop_prog *p, stage_id s, stage_id result)
 static void sum_rows(struct schedule *r, stage_id product)
 {
 	for (stage_id s = 1, n = (stage_id)r->p->stages.n; s < n; s++)
-		if (s != product && !lstage(r->p, s)->gone && lstage(r->p, s)->comb == COMB_SUM && stage_whole(r->p, s) &&
+		if (s != product && stage_here(r->p, s) && lstage(r->p, s)->comb == COMB_SUM && stage_whole(r->p, s) &&
 		    reduces_rows(r->p, s))
 			template_row_sum(r, s);
 }
@@ -521,41 +536,90 @@ static void sum_in_levels(struct schedule *r, stage_id s)
 	sched_levels(r, sym_str(t->name), axis_loop(r, s, t->nspatial, ""), sum, "scratch", &made);
 }
 
+/* The stage that makes the result of the part, or of its results the one with the most work; 0: none. */
+static stage_id find_result(struct loop_prog *p)
+{
+	stage_id found = 0;
+
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (stage_here(p, s) && is_result(p, lstage(p, s)->out) && (!found || steps_of(lstage(p, s)) > steps_of(lstage(p, found))))
+			found = s;
+	return found;
+}
+
+/* The stages of the part, which are inlined where they shall be. */
+static void schedule_part(struct schedule *r)
+{
+	struct loop_prog *p = r->p;
+	stage_id anchor = find_anchor(p);
+	bool alone = anchor && (count_reductions(p) == 1 || is_dot(p, anchor));
+
+	r->along = -1;
+	r->leading = 0;
+	if (alone && lstage(p, anchor)->comb == COMB_SUM && sched_across(r, anchor))
+		inline_windows(r);
+	lay_out_copies(r);
+	stage_id result = find_result(p);
+	bool done = template_transformed(r) || template_scan(r) || template_halves(r) || template_packed(r) || template_extremes(r) ||
+		    template_sums(r) || template_windows(r) || template_windows_apart(r) || template_chain(r) || template_apart(r);
+	if (!done && anchor && result && is_dot(p, anchor) && count_reductions(p) > 1 && (done = template_tile(r, anchor)))
+		sum_rows(r, anchor);
+	bool once = !done && anchor && result && count_reductions(p) == 1 && reads_rows_once(p, anchor, result);
+	if (!done && !once && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
+		done = template_tile(r, anchor);
+	if (!done && anchor && result && reduces_rows(p, anchor))
+		done = template_rows(r, result);
+	if (!done && anchor && result && count_reductions(p) > 1)
+		done = template_blocks(r, result);
+	for (stage_id s = 1, n = (stage_id)p->stages.n; !done && s < n; s++)
+		if (stage_here(p, s) && lstage(p, s)->comb == COMB_SUM && stage_whole(p, s))
+			sum_in_levels(r, s);
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (stage_here(p, s) && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s)) {
+			place_copy(r, s);
+			template_map(r, s);
+		}
+}
+
+/* Each part as if it were a program of its own. */
+static void schedule_parts(struct schedule *r, uint32_t parts)
+{
+	struct loop_prog *p = r->p;
+	stage_id result = find_result(p);
+
+	for (p->part = 1; p->part <= parts; p->part++) {
+		inline_stages(r);
+		if (result)
+			lay_out_results(r, result);
+	}
+	for (p->part = 1; p->part <= parts; p->part++)
+		schedule_part(r);
+	p->part = 0;
+}
+
+static bool has_scan(struct loop_prog *p)
+{
+	bool found = false;
+
+	for (stage_id s = 1; s < p->stages.n; s++)
+		found |= lstage(p, s)->scan;
+	return found;
+}
+
 const char *schedule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
 	struct schedule r = {.p = p, .along = -1, .want = want};
+	uint32_t parts = sched_parts(p);
+
 	r.lanes = sched_lanes(p);
 	if (strcmp(p->algo, ALGO_USUAL))
 		sched_try(&r, PRIM_ALGO, p->algo);
-	inline_stages(&r);
-	stage_id anchor = find_anchor(p), result = 0;
-	bool alone = anchor && (count_reductions(p) == 1 || is_dot(p, anchor));
-	if (alone && lstage(p, anchor)->comb == COMB_SUM && sched_across(&r, anchor))
-		inline_windows(&r);
-	lay_out_copies(&r);
-	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT &&
-		    (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
-			result = s;
-	bool done = template_transformed(&r) || template_scan(&r) || template_halves(&r) || template_packed(&r) || template_extremes(&r) ||
-		    template_sums(&r) || template_windows(&r) || template_windows_apart(&r) || template_chain(&r) || template_apart(&r);
-	if (!done && anchor && result && is_dot(p, anchor) && count_reductions(p) > 1 && (done = template_tile(&r, anchor)))
-		sum_rows(&r, anchor);
-	bool once = !done && anchor && result && count_reductions(p) == 1 && reads_rows_once(p, anchor, result);
-	if (!done && !once && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
-		done = template_tile(&r, anchor);
-	if (!done && anchor && result && reduces_rows(p, anchor))
-		done = template_rows(&r, result);
-	if (!done && anchor && result && count_reductions(p) > 1)
-		done = template_blocks(&r, result);
-	for (stage_id s = 1, n = (stage_id)p->stages.n; !done && s < n; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_SUM && stage_whole(p, s))
-			sum_in_levels(&r, s);
-	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s)) {
-			place_copy(&r, s);
-			template_map(&r, s);
-		}
+	if (parts > 1 && !has_scan(p) && !chain_fits(p)) {
+		schedule_parts(&r, parts);
+	} else {
+		inline_stages(&r);
+		schedule_part(&r);
+	}
 	for (size_t i = 0; got && i < r.met.n; i++)
 		vec_push(got, r.met.a[i]);
 	sched_threads(&r);

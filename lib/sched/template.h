@@ -87,6 +87,17 @@ const char *sched_levels(struct schedule *r, const char *stage, const char *loop
 struct target sched_machine(struct loop_prog *p); /* what the program is made for (target_filled) */
 int sched_lanes(struct loop_prog *p);             /* floats in a vector */
 
+/* ---- parts (parts.c) ---- */
+
+/* A program of several products is scheduled part by part, where no template is for the whole: p->part is the part that is looked at; 0: all
+ * stages. A part takes what others make as operands, and has results that others take. */
+uint32_t sched_parts(struct loop_prog *p);           /* from the numbers of nodes, gives each stage its part; how many there are */
+bool stage_here(struct loop_prog *p, stage_id s);    /* is it of the part, and left? */
+stage_id writer_here(struct loop_prog *p, buf_id b); /* the stage of the part that computes b; 0: none */
+bool is_operand(struct loop_prog *p, buf_id b);      /* does the part take it from outside? */
+bool is_result(struct loop_prog *p, buf_id b);       /* is it read outside? */
+const char *sched_fresh(struct schedule *r, const char *name); /* the name of a buffer that an earlier part has not made */
+
 /* ---- the program ---- */
 
 /* The axis of s along which its result is contiguous in memory; -1: rank 0. */
@@ -155,6 +166,7 @@ bool template_halves(struct schedule *r);                  /* a product in f16, 
 bool template_packed(struct schedule *r);                  /* a row times a matrix in blocks that have a factor each */
 bool template_rows(struct schedule *r, stage_id result);
 bool template_chain(struct schedule *r);               /* two products with reductions of rows between them */
+bool chain_fits(struct loop_prog *p);                  /* does it? */
 stage_id chain_bent(struct loop_prog *p);              /* of those, the stage that scales and masks the first one's sums; 0: none */
 bool template_apart(struct schedule *r);               /* products and other reductions in another order */
 bool template_extremes(struct schedule *r);            /* the least and the greatest of all elements */

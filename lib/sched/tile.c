@@ -14,7 +14,7 @@ static stage_id follower(struct loop_prog *p, stage_id anchor)
 	buf_id b = lstage(p, anchor)->out;
 	stage_id found = 0;
 	for (stage_id s = 1; s < p->stages.n; s++) {
-		if (lstage(p, s)->gone || !stage_reads(p, s, b))
+		if (!stage_here(p, s) || !stage_reads(p, s, b))
 			continue;
 		if (found || lstage(p, s)->comb != COMB_NONE)
 			return 0;

@@ -35,14 +35,14 @@ static stage_id source(struct loop_prog *p, stage_id s, ex_id *read)
 		b = c;
 		*read = all[i];
 	}
-	return b ? buf_writer(p, b) : 0;
+	return b ? writer_here(p, b) : 0;
 }
 
 static bool find_stages(struct loop_prog *p, struct transformed *q)
 {
 	ex_id read = 0;
 	for (stage_id s = 1; s < p->stages.n && !q->product; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_SUM)
+		if (stage_here(p, s) && lstage(p, s)->comb == COMB_SUM)
 			q->product = s;
 	if (!q->product)
 		return false;
@@ -224,7 +224,7 @@ static void load_across(struct schedule *r, const struct transformed *q, const c
 	for (int i = 0; i < n; i++) {
 		const struct ex *x = lex(p, read[i]);
 		const struct loop_buf *b = lbuf(p, x->buf);
-		bool alike = b->scope == SCOPE_IN && b->dtype == DT_F32 && b->rank == rank && !b->layout.n && x->dyn_dim < 0;
+		bool alike = is_operand(p, x->buf) && b->dtype == DT_F32 && b->rank == rank && !b->layout.n && x->dyn_dim < 0;
 		for (int d = 0; d < rank && alike; d++)
 			alike = x->index[d] == stage_axis(p, q->result, d) && b->shape[d] == lstage(p, q->result)->axis[d].extent;
 		const char *name = sched_name(r, "%s_across", sym_str(b->name));
@@ -239,11 +239,12 @@ static void load_across(struct schedule *r, const struct transformed *q, const c
 static void store_across(struct schedule *r, const struct transformed *q, const char *block)
 {
 	const char *name = sym_str(lstage(r->p, q->result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, q->result)->out)->name);
+	const char *results = sched_fresh(r, "results");
 
-	if (!sched_make(r, "results", PRIM_CACHE, out, name, block, "scratch"))
+	if (!sched_make(r, results, PRIM_CACHE, out, name, block, "scratch"))
 		return;
-	sched_axis_last(r, "results", q->result, q->o);
-	sched_squares(r, stage_find(r->p, "results.store"), q->o, q->w, true, false);
+	sched_axis_last(r, results, q->result, q->o);
+	sched_squares(r, stage_find(r->p, sched_name(r, "%s.store", results)), q->o, q->w, true, false);
 }
 
 /* One loop nest, not partitioned at borders: pieces would gain nothing, and each would be more code. */

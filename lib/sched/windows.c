@@ -28,7 +28,7 @@ static bool find_windows(struct loop_prog *p, struct windows *w)
 	int n = 0;
 
 	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE) {
+		if (stage_here(p, s) && lstage(p, s)->comb != COMB_NONE) {
 			n++;
 			w->lines = w->lines ? w->lines : s;
 		}
@@ -154,17 +154,17 @@ static void cut_borders(struct schedule *r, const struct windows *w, int from)
 static void schedule_lines(struct schedule *r, const struct windows *w, const char *loop, int from)
 {
 	struct loop_prog *p = r->p;
-	const char *name = sym_str(lstage(p, w->lines)->name), *home;
+	const char *name = sym_str(lstage(p, w->lines)->name), *acc = sched_fresh(r, "acc"), *home;
 
 	if (!sched_try(r, PRIM_AT, name, loop))
 		return;
-	if (!(home = order_stage(r, w, w->lines, from)) || !sched_make(r, "acc", PRIM_CACHE, name, name, home, "register"))
+	if (!(home = order_stage(r, w, w->lines, from)) || !sched_make(r, acc, PRIM_CACHE, name, name, home, "register"))
 		return;
 	if (unroll_taps(r, w->lines))
 		cut_borders(r, w, from);
 	sched_try(r, PRIM_VECTOR, axis_loop(r, w->lines, w->v, ".1"));
 	mark_vectors(r, w->lines, sched_name(r, "%s.init", name), w->v);
-	mark_vectors(r, w->lines, "acc.store", w->v);
+	mark_vectors(r, w->lines, sched_name(r, "%s.store", acc), w->v);
 }
 
 bool template_windows(struct schedule *r)
@@ -178,7 +178,7 @@ bool template_windows(struct schedule *r)
 		return false;
 	find_order(p, &w);
 	const struct loop_buf *out = lbuf(p, lstage(p, w.result ? w.result : w.all)->out);
-	const char *name = sym_str(lstage(p, w.all)->name);
+	const char *name = sym_str(lstage(p, w.all)->name), *sums = sched_fresh(r, "sums");
 	if (out->layout.n == out->rank) /* lines have the result's layout */
 		sched_layout(r, sym_str(lbuf(p, lstage(p, w.lines)->out)->name), &out->layout);
 	if (!stage_in_lanes(p, w.lines) || !stage_in_lanes(p, w.all) || !(home = order_stage(r, &w, w.all, 0))) {
@@ -188,8 +188,8 @@ bool template_windows(struct schedule *r)
 	if (w.result && sched_try(r, PRIM_AFTER, sym_str(lstage(p, w.result)->name), home)) {
 		sched_try(r, PRIM_SCOPE, name, "register");
 		mark_vectors(r, w.result, sym_str(lstage(p, w.result)->name), w.v);
-	} else if (sched_make(r, "sums", PRIM_CACHE, name, name, home, "register")) {
-		mark_vectors(r, w.all, "sums.store", w.v);
+	} else if (sched_make(r, sums, PRIM_CACHE, name, name, home, "register")) {
+		mark_vectors(r, w.all, sched_name(r, "%s.store", sums), w.v);
 	}
 	unroll_taps(r, w.all);
 	sched_try(r, PRIM_VECTOR, axis_loop(r, w.all, w.v, ".1"));
@@ -208,7 +208,7 @@ bool template_windows_apart(struct schedule *r)
 
 	for (stage_id s = 1; s < end; s++) {
 		bool slides = false;
-		if (lstage(p, s)->gone || lstage(p, s)->comb == COMB_NONE)
+		if (!stage_here(p, s) || lstage(p, s)->comb == COMB_NONE)
 			continue;
 		for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++)
 			slides |= window_axis(p, s, read[i], true) >= 0;
@@ -219,7 +219,7 @@ bool template_windows_apart(struct schedule *r)
 	if (reductions < 2)
 		return false;
 	for (stage_id s = 1; s < end; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE)
+		if (stage_here(p, s) && lstage(p, s)->comb != COMB_NONE)
 			done += template_tile(r, s);
 	return done > 0;
 }

@@ -103,6 +103,11 @@ static const struct text texts[] = {
 	{"ConvInteger{pads=1,1,1,1} u8 1x16x20x21@0,2,3,1 i8 24x16x3x3c u8; Cast{to=1} %0; Mul %1 f32=0.5"},
 	{"Conv{group=8 pads=1,1,1,1} f32 1x32x7x9@0,2,3,1 32x4x3x3c; Relu %0 -> %1@0,2,3,1"},
 	{"Conv{pads=3,3} f32 1x32x60@0,2,1 1x32x7c"},
+	/* several products, part by part: in a row, of one operand, with what goes past one */
+	{"Conv{group=24 pads=1,1,1,1} f32 1x24x9x11@0,2,3,1 24x1x3x3c 24c; Clip %0 f32=0 f32=6; Conv %1 40x24x1x1c 40c -> %2@0,2,3,1"},
+	{"Conv{pads=1,1,1,1} f32 1x20x14x14 24x20x3x3c 24c; Relu %0; Conv{pads=1,1,1,1} %1 20x24x3x3c; Add %2 1x20x14x14"},
+	{"MatMul f32 7x40 40x33c; Sigmoid %0; MatMul f32 7x40 40x33c; Mul %1 %2; MatMul %3 33x20c"},
+	{"MatMul f32 6x20 20x48c; MatMul %0 48x48c; Mul %1 %0"},
 	{"LSTM{hidden_size=9} f16 7x2x300 1x36x300c 1x36x9c 1x72c"},
 	{"GRU{direction=reverse hidden_size=9} bf16 7x2x30 1x27x30c 1x27x9c 1x54c -> %0 %0.1"},
 	{"LSTM{hidden_size=70} f32 5x1x30 1x280x30 1x280x70 1x560"},

@@ -38,6 +38,7 @@ try sized.c 'geomean' sh -c 'cd "$1" && "$2" laid.txt batch=1 batch=5' sh "$out"
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  input s: f32[4]\n  n = Add(s, x)\n  y = Neg(n)\n  output y = y\n  output n = n\n}\n' |
 	ge-load -o "$out/state.g" && hone build -q "$out/state.g" -o "$out/plain" && hone build -q "$out/state.g" --alias s=n -o "$out/kept"
 try state.c 'kept by the library' build/bench/state "$out/plain.so" "$out/kept.so"
+try groups.c 'at most 1.05' build/bench/groups --count 1 --budget 0.01
 try runner.c Gemm build/bench/runner --times 2 trip "$task"
 try strategies.c random build/bench/strategies --trials 2 --seeds 1 --strategy random "$task"
 try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1

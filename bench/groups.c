@@ -1,0 +1,231 @@
+/* Groups of several contractions by default, against their parts apart.
+ *
+ *   build/bench/groups [--count N] [--seed N] [--budget S]      100 groups, seed 1, 0.2 s a kernel and turn
+ *
+ * A group is drawn: two or three convolutions or products in a row, elementwise operators behind each. It is one kernel by the default
+ * schedule; each of its parts, a contraction and what is behind it, is one too. They are timed in turns, one core, cold weights. A
+ * tab-separated row a group on standard output: the group's time to that of its parts together, with the least and the greatest of the
+ * turns, us of both, the task; then, behind "#", the geometric mean, the worst, and the share of groups at most 1.05. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/rng.h"
+#include "common/sorted.h"
+#include "common/tool.h"
+#include "answer.h"
+
+enum { OPT_COUNT = 1000, OPT_SEED, OPT_BUDGET, TURNS = 5, PARTS_MAX = 3, TEXT = 2048, COLD = 32 << 20 };
+#define WANTED        1.05
+#define CHANNELS_LAST "@0,2,3,1"
+static int count = 100;
+static uint64_t seed = 1;
+static double budget = 0.2;
+static struct arena arena;
+static struct runner *r;
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case OPT_COUNT: count = atoi(arg); return 0;
+	case OPT_SEED: seed = strtoull(arg, NULL, 10); return 0;
+	case OPT_BUDGET: budget = atof(arg); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* A group in the making, and its parts: task texts. A contraction's image or matrix is %N of the group, and an operand of its part. */
+struct group {
+	char whole[TEXT], part[PARTS_MAX][TEXT];
+	int parts, ops;              /* contractions; operators of the whole */
+	int part_ops;                /* operators of the last part */
+	int channels, height, width; /* of what is there so far: NCHW, or rows by columns */
+	bool last;                   /* channels are last in memory, of the images that are operands and results */
+};
+
+static int draw(struct rng *g, const int *from, int n) { return from[rng_range(g, 0, n - 1)]; }
+#define DRAW(g, ...) draw(g, (const int[]){__VA_ARGS__}, (int)(sizeof(const int[]){__VA_ARGS__} / sizeof(int)))
+
+static void add(char *text, const char *s)
+{
+	size_t n = strlen(text);
+
+	snprintf(text + n, TEXT - n, "%s", s);
+}
+
+/* The operator behind what is there, with operands beyond the first; of the whole it reads its last result. */
+static void add_op(struct group *x, const char *op, const char *input, const char *operands)
+{
+	char *part = x->part[x->parts - 1];
+
+	add(x->whole, x->ops ? arena_printf(&arena, "; %s %%%d%s", op, x->ops - 1, operands)
+			     : arena_printf(&arena, "%s f32 %s%s", op, input, operands));
+	add(part, x->part_ops ? arena_printf(&arena, "; %s %%%d%s", op, x->part_ops - 1, operands)
+			      : arena_printf(&arena, "%s f32 %s%s", op, input, operands));
+	x->ops++;
+	x->part_ops++;
+}
+
+static void add_elementwise(struct group *x, struct rng *g)
+{
+	switch (rng_range(g, 0, 4)) {
+	case 0: break;
+	case 1: add_op(x, "Relu", "", ""); break;
+	case 2: add_op(x, "Clip", "", " =0 =6"); break;
+	case 3: add_op(x, "HardSwish", "", ""); break;
+	default: add_op(x, "Sigmoid", "", ""); break;
+	}
+}
+
+static void add_conv(struct group *x, struct rng *g)
+{
+	int c = x->channels, k = DRAW(g, 1, 1, 3, 3, 5), stride = k > 1 ? DRAW(g, 1, 1, 2) : 1;
+	bool depthwise = k > 1 && rng_range(g, 0, 1);
+	int to = depthwise ? c : DRAW(g, 16, 24, 48, 96, 144);
+	const char *input = arena_printf(&arena, "1x%dx%dx%d%s", c, x->height, x->width, x->last ? CHANNELS_LAST : "");
+	const char *groups = depthwise ? arena_printf(&arena, "group=%d", c) : "", *pads = "", *strides = "";
+
+	if (k > 1)
+		pads = arena_printf(&arena, "%spads=%d,%d,%d,%d", depthwise ? " " : "", k / 2, k / 2, k / 2, k / 2);
+	if (stride > 1)
+		strides = " strides=2,2";
+	bool plain = !*groups && !*pads;
+	add_op(x, plain ? "Conv" : arena_printf(&arena, "Conv{%s%s%s}", groups, pads, strides), input,
+	       arena_printf(&arena, " %dx%dx%dx%dc %dc", to, depthwise ? 1 : c, k, k, to));
+	x->channels = to;
+	x->height = (x->height - 1) / stride + 1;
+	x->width = (x->width - 1) / stride + 1;
+}
+
+static void add_product(struct group *x, struct rng *g)
+{
+	int to = DRAW(g, 64, 100, 256, 384, 1024);
+
+	add_op(x, "MatMul", arena_printf(&arena, "%dx%d", x->width, x->channels), arena_printf(&arena, " %dx%dc", x->channels, to));
+	x->channels = to;
+}
+
+static struct group draw_group(struct rng *g)
+{
+	struct group x = {.channels = DRAW(g, 16, 32, 96, 144)};
+	bool images = rng_range(g, 0, 2);
+	int n = 2 + (int)rng_range(g, 0, PARTS_MAX - 2);
+
+	x.width = x.height = DRAW(g, 7, 14, 28, 56);
+	if (!images)
+		x.width = DRAW(g, 1, 16, 49, 128), x.channels = DRAW(g, 64, 256, 384);
+	x.last = images && rng_range(g, 0, 1);
+	while (x.parts < n) {
+		x.parts++;
+		x.part_ops = 0;
+		if (images)
+			add_conv(&x, g);
+		else
+			add_product(&x, g);
+		add_elementwise(&x, g);
+		if (x.last)
+			add(x.part[x.parts - 1], arena_printf(&arena, " -> %%%d" CHANNELS_LAST, x.part_ops - 1));
+	}
+	if (x.last)
+		add(x.whole, arena_printf(&arena, " -> %%%d" CHANNELS_LAST, x.ops - 1));
+	return x;
+}
+
+struct kernel {
+	struct digest task, artifact;
+	double us[TURNS];
+};
+
+static struct kernel build(const char *text)
+{
+	const char *why;
+	struct module *m = task_module(text, 0, &arena, &why);
+
+	if (!m)
+		die(EX_BADDATA, "%s: %s", text, why);
+	runner_task(r, text);
+	struct digest task = next_of(&r, &arena).digest;
+	struct kernel k = {task, build_trace(&r, &arena, m, NULL, task), {0}};
+	module_free(m);
+	return k;
+}
+
+static double time_of(const struct kernel *k, uint64_t turn)
+{
+	runner_try(
+		r,
+		&(struct runner_try){
+			.task = k->task, .artifact = k->artifact, .base = k->artifact, .budget = budget, .seed = turn, .cold_bytes = COLD});
+	struct measurement x = next_of(&r, &arena).result;
+	if (!x.npairs)
+		die(EX_BADDATA, "%s", x.why);
+	double *v = ARENA_ARRAY(&arena, double, 2 * x.npairs + 1);
+
+	for (size_t i = 0; i < x.npairs; i++) {
+		v[2 * i] = 1e-6 * (double)x.pair[i].base;
+		v[2 * i + 1] = 1e-6 * (double)x.pair[i].candidate;
+	}
+	qsort(v, 2 * x.npairs, sizeof *v, ascending);
+	return sorted_median(v, 2 * x.npairs);
+}
+
+static double time_group(const struct group *x)
+{
+
+	struct kernel whole = build(x->whole), part[PARTS_MAX];
+	double ratio[TURNS], us[TURNS];
+
+	for (int i = 0; i < x->parts; i++)
+		part[i] = build(x->part[i]);
+	for (int t = 0; t < TURNS; t++) {
+		double apart = 0;
+		us[t] = time_of(&whole, (uint64_t)t);
+		for (int i = 0; i < x->parts; i++)
+			apart += time_of(&part[i], (uint64_t)t);
+		ratio[t] = us[t] / apart;
+	}
+	qsort(ratio, TURNS, sizeof *ratio, ascending);
+	qsort(us, TURNS, sizeof *us, ascending);
+	printf("%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%s\n", ratio[TURNS / 2], ratio[0], ratio[TURNS - 1], us[TURNS / 2],
+	       us[TURNS / 2] / ratio[TURNS / 2], x->whole);
+	fflush(stdout);
+	return ratio[TURNS / 2];
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct rng g = {seed};
+	const char *why;
+	double sum = 0, worst = 0;
+	int good = 0;
+
+	if (!(r = runner_open(NULL, 30, &arena, &why)))
+		die(EX_NOTAVAIL, "%s", why);
+	printf("# %s\n# ratio\tfrom\tto\tus\tapart us\ttask\n", runner_target(r));
+	for (int i = 0; i < count; i++) {
+		struct group x = draw_group(&g);
+		double ratio = time_group(&x);
+		sum += log(ratio);
+		worst = fmax(worst, ratio);
+		good += ratio <= WANTED;
+	}
+	printf("# %d groups: geomean %.3f, worst %.2f, %.0f%% at most %.2f\n", count, exp(sum / count), worst, 100.0 * good / count,
+	       WANTED);
+	runner_close(r);
+	return 0;
+}
+
+static const struct argp_option options[] = {
+	{"budget", OPT_BUDGET, "S", 0, "seconds a kernel and turn (0.2)", 0},
+	{"count", OPT_COUNT, "N", 0, "groups to draw (100)", 0},
+	{"seed", OPT_SEED, "N", 0, "of what is drawn (1)", 0},
+	{0},
+};
+
+const struct tool tool = {
+	.name = "groups",
+	.summary = "Groups of several contractions by default, against their parts apart.",
+	.run = run,
+	.options = options,
+	.option = option,
+};
