@@ -2,12 +2,13 @@
 (the same as ONNX files, for onnx's checker and ONNX Runtime), native (hone build, run-dev), strict (native with --no-fallback).
 
 conformance.py [-j N] [--sources wheel,debian,FOLDER] [--out FOLDER] [--fresh] [--list] [--against FILE.tsv] [--update FILE.tsv] [--twice] [--draw N] [--seed N]
-    [--programs FOLDER] [NAME...]
+    [--together N] [--programs FOLDER] [NAME...]
 NAME: only cases with one of these in their names. --list: a line a case on standard output. What was done with the same programs
 is not done again, unless --fresh. In FOLDER (build/conformance): table.txt, reasons.tsv, conformance.tsv. --against: names the cases
 that do worse than in such a conformance.tsv (doc/conformance.tsv), and ends with 1 if there are any. --update: puts the cases that were
 run into such a file, and counts its heads again. --twice: each pass again on what it made must change nothing, too. --draw:
-so many of the cases, drawn by --seed (1). --programs: the folder of hone's programs (bin);
+so many of the cases, drawn by --seed (1). --together: up to N cases in one model, if --against has them equal in every column; if that
+is not equal, each alone. --programs: the folder of hone's programs (bin);
 others than bin's find a compiler themselves."""
 
 import argparse
@@ -25,6 +26,7 @@ import onnxruntime  # noqa: F401: here, so that it is there in each process that
 
 import judge
 import report
+import together
 from cases import collect
 
 
@@ -55,14 +57,26 @@ def earlier(path, digest):
 cases = []
 
 
-def one(k):
-    case = cases[k]
+def judged(case):
     with tempfile.TemporaryDirectory(prefix="case.") as dir:
         os.environ["HONE_BLOBS"] = dir + "/blobs"
         try:
-            return k, judge.judge(case, dir)
+            return judge.judge(case, dir)
         except Exception as e:  # of this program: no case is lost
-            return k, {c: {"verdict": "crash", "why": "conformance.py: %s: %s" % (type(e).__name__, str(e).split("\n")[0])} for c in judge.COLUMNS}
+            return {c: {"verdict": "crash", "why": "conformance.py: %s: %s" % (type(e).__name__, str(e).split("\n")[0])} for c in judge.COLUMNS}
+
+
+def some(ks):
+    """The columns of each of these cases."""
+    if len(ks) > 1:
+        columns = judged(together.beside([cases[k] for k in ks]))
+        if together.all_equal(columns):
+            return [(k, columns) for k in ks]
+    return [(k, judged(cases[k])) for k in ks]
+
+
+def kind(k):
+    return k, together.kind(cases[k])
 
 
 def main():
@@ -78,6 +92,7 @@ def main():
     p.add_argument("--twice", action="store_true")
     p.add_argument("--draw", type=int)
     p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--together", type=int, default=1)
     p.add_argument("--programs")
     p.add_argument("names", nargs="*")
     a = p.parse_args()
@@ -109,7 +124,10 @@ def main():
     todo = [k for k, c in enumerate(cases) if (c.source, c.name) not in done]
     begin = time.time()
     with open(store, "a") as f, multiprocessing.Pool(a.j, maxtasksperchild=200) as pool:
-        for n, (k, columns) in enumerate(pool.imap_unordered(one, todo)):
+        other = report.read(a.against) if a.against and a.together > 1 else None
+        alike = [k for k in todo if other is not None and (cases[k].source, cases[k].name) not in other]
+        groups = list(together.groups(dict(pool.imap_unordered(kind, alike)), todo, a.together))
+        for n, (k, columns) in enumerate(x for got in pool.imap_unordered(some, groups) for x in got):
             c = cases[k]
             r = {"source": c.source, "name": c.name, "operator": operators[k], "columns": columns}
             done[c.source, c.name] = r

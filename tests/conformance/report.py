@@ -92,12 +92,17 @@ def code(r):
     return "".join(SHORT[v] for v in verdicts(r))
 
 
+def read(path):
+    """Of a file for diff: verdicts by source and name."""
+    with open(path) as f:
+        return {(s, n): c for c, s, n in (x.rstrip("\n").split("\t") for x in f if not x.startswith("#"))}
+
+
 def worse(results, path):
     """Lines of cases that were better in a file for diff."""
     ranks = {x: k for k, x in enumerate(("nr.", "s", "f", "-", "WC"))}
     rank = {x: k for xs, k in ranks.items() for x in xs}
-    with open(path) as f:
-        was = {(s, n): c for c, s, n in (x.rstrip("\n").split("\t") for x in f if not x.startswith("#"))}
+    was = read(path)
     for r in results:
         before, now = was.get((r["source"], r["name"]), "." * len(COLUMNS)), code(r)
         if any(rank[b] < rank[a] for b, a in zip(before, now)):
