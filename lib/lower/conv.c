@@ -59,7 +59,7 @@ static bool points_fit(struct lower *L)
 {
 	struct window w;
 
-	if (attr_i(L->n, "group") != 1 || lbuf(L->p, low_buf(L, 0))->layout.n || low_window(L, L->shape[1] + 2, low_out_axes, &w))
+	if (attr_i(L->n, "group") != 1 || low_layout(L, 0)->n || low_window(L, L->shape[1] + 2, low_out_axes, &w))
 		return false;
 	for (int i = 0; i < w.n; i++)
 		if (w.size[i] != 1 || w.stride[i] != 1 || w.begin[i] || L->out_shape[0][2 + i] != L->shape[0][2 + i])

@@ -154,7 +154,7 @@ static stage_id sum_quads(struct lower *L, const struct window *w, buf_id codes)
 /* Each channel by itself, side by side, and as many as an instruction takes at a time. */
 static bool quads_fit(struct lower *L)
 {
-	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
+	const struct layout *l = low_layout(L, 0);
 	const struct target *t = L->p->target ? L->p->target : target_host();
 	int row = instr_dot(t, int_x_type(L), DT_I8, true);
 	struct window w;

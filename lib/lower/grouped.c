@@ -34,7 +34,7 @@ void conv_body(struct lower *L, stage_id s, ex_id body)
 
 int64_t merged_groups(struct lower *L, int64_t step, bool rest)
 {
-	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
+	const struct layout *l = low_layout(L, 0);
 	int64_t lanes = target_filled(L->p->target).vector_bytes / 4, groups = conv_groups(L), per = L->shape[1][1];
 	int64_t results = L->shape[1][0] / groups, m = 1;
 

@@ -149,6 +149,13 @@ buf_id low_buf(struct lower *L, uint32_t i)
 	return q->buf;
 }
 
+const struct layout *low_layout(struct lower *L, uint32_t i)
+{
+	static const struct layout row_major;
+
+	return low_is_there(L, i) ? &lbuf(L->p, low_buf(L, i))->layout : &row_major;
+}
+
 static bool folded(struct lower *L, uint32_t i, ex_id *e)
 {
 	struct tensor *t = low_const(L, i);

@@ -86,6 +86,8 @@ ex_id low_read_bcast(struct lower *L, uint32_t i, int rank, const poly *index);
 ex_id low_read_1d(struct lower *L, uint32_t i, poly at);
 /* Of a QuantizeLinear or DequantizeLinear: scale or zero point, operand i, of the element of operand 0 at index. */
 ex_id low_grid(struct lower *L, uint32_t i, const poly *index);
+/* The layout of operand i. Where algorithms are only asked for, what the group itself makes is not there yet: it will be row-major. */
+const struct layout *low_layout(struct lower *L, uint32_t i);
 bool low_is_there(struct lower *L, uint32_t i); /* does the group have it? Of another node than that at hand it may be outside */
 buf_id low_buf(struct lower *L, uint32_t i);    /* its buffer, made if it is a constant not read yet */
 

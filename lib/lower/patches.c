@@ -52,7 +52,7 @@ static void add_part(struct row *r, int dim, int64_t size)
 
 static struct row row_of(struct lower *L, const struct window *w, int64_t step)
 {
-	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
+	const struct layout *l = low_layout(L, 0);
 	const int64_t *size = L->shape[1];
 	bool inner = l->n && l->part[l->n - 1].axis == 1;
 	struct row r = {.joined = inner && w->dilation[w->n - 1] == 1, .length = 1};
@@ -144,7 +144,7 @@ static stage_id row_weights(struct lower *L, const struct window *w, const struc
 /* Do whole steps of the sum lie side by side in each line of the operand, and the lines' windows, too? */
 static bool by_lines(struct lower *L, const struct window *w, int64_t step)
 {
-	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
+	const struct layout *l = low_layout(L, 0);
 	int last = w->n - 1;
 
 	return !l->n && w->size[last] % step == 0 && w->stride[last] == w->size[last] && w->dilation[last] == 1;

@@ -6,9 +6,9 @@
 /* Does what is read lie side by side along its last axis? */
 static bool last_is_contiguous(struct lower *L)
 {
-	const struct loop_buf *b = lbuf(L->p, low_buf(L, 0));
+	const struct layout *l = low_layout(L, 0);
 
-	return !b->layout.n || b->layout.part[b->layout.n - 1].axis == b->rank - 1;
+	return !l->n || l->part[l->n - 1].axis == low_rank(L, 0) - 1;
 }
 
 /* Elements of the last axis that windows reach over. */

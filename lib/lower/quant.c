@@ -119,7 +119,7 @@ static const char *dequantize(struct lower *L)
 /* The axes of operand i as they lie in memory, the innermost last. */
 static void memory_order(struct lower *L, uint32_t i, int *axis)
 {
-	struct layout l = lbuf(L->p, low_buf(L, i))->layout;
+	struct layout l = *low_layout(L, i);
 	int n = 0;
 
 	for (int a = 0; a < low_rank(L, i) && !l.n; a++)

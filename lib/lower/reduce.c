@@ -304,7 +304,7 @@ static bool few_in_row(struct lower *L, int a)
 	for (int i = a + 1; i < low_rank(L, 0); i++)
 		if (L->shape[0][i] != 1)
 			return false;
-	return L->shape[0][a] > 0 && L->shape[0][a] <= FEW && !lbuf(L->p, low_buf(L, 0))->layout.n;
+	return L->shape[0][a] > 0 && L->shape[0][a] <= FEW && !low_layout(L, 0)->n;
 }
 
 /* place_of_extreme by comparison: each element with the best before it. */

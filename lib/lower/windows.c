@@ -31,7 +31,7 @@ bool low_window_known(struct lower *L, struct window *w)
 buf_id low_turned(struct lower *L, int n, bool *copy)
 {
 	static const char *const axes[] = {NULL, "n w c", "n h w c", "n d h w c"};
-	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
+	const struct layout *l = low_layout(L, 0);
 	int64_t shape[LOOP_RANK_MAX];
 	poly at[LOOP_RANK_MAX], from[LOOP_RANK_MAX];
 
