@@ -77,6 +77,7 @@ stream ge-prune FILE
 stream ge-narrow FILE
 stream ge-fuse FILE -o out.g
 stream ge-layout FILE
+stream tune-graph --trials 0 FILE -o out.g
 stream ge-schedule -q FILE
 stream ge-plan -q FILE -o out.g
 stream ge-emit FILE -o lib

@@ -88,6 +88,8 @@ said run-dev --bench --seconds 0.05 --kernels --json lib.so
 said run-cmp lib.so sized.g
 said run-cmp --json lib.so sized.g
 said run-ref --time sized.g
+said tune-graph --segments sized.g
+said tune-graph --kb kb --trials 0 --why --write-plan names.plan sized.g -o none.g
 said tune-op --tasks laid.g
 said tune-op --tasks --json laid.g
 said tune-op --kb kb --runner fake --trials 2 --report tuned.html laid.g -o tuned.g

@@ -1,0 +1,51 @@
+# tune-graph: segments and their texts, what is tried and kept, going on, a winner that is applied, bad input.
+. "$top/tests/lib.sh"
+model=$top/examples/digits/digits.onnx
+export HONE_KB=$PWD/kb
+
+hone passes -q --set batch=1 --until integer "$model" -o m.g && ge-fuse m.g | ge-layout -o usual.g
+prepared $? "a model"
+
+tune-graph --segments m.g >segments && [ -s segments ] && ! grep -v '^[A-Z].*; ' segments
+ok $? "segments are tasks of several nodes"
+while read -r text; do tune-graph --trials 0 --segment "$text" || echo failed; done <segments >out 2>err && [ ! -s out ]
+ok $? "their texts are read back"
+
+# What is tried is recorded, and the same command again has nothing left to do. The numbers stay.
+tune-graph --trials 1 --why m.g -o tuned.g 2>why && grep -q "of $(wc -l <segments)" why && equal tuned.g m.g
+ok $? "a model is tuned"
+kb dump >one && grep -q '^kind graph$' one && grep -q '^plan [0-9]' one && grep -q '^trials 1$' one
+ok $? "records of kind graph"
+tune-graph --trials 1 m.g -o again.g 2>err && cmp tuned.g again.g && kb dump | cmp - one
+ok $? "again: the same result, nothing is timed"
+ge-check -q tuned.g && ge-schedule -q tuned.g | ge-plan -q | ge-emit -q -o lib && equal lib.so m.g
+ok $? "it is compiled, and computes the same"
+
+# A record of a choice that won, as another run of tune-graph would have written it.
+awk 'BEGIN { RS = ""; FS = "\n" }
+	/\nverdict/ && /how [^\n]*apart/ && !done {
+		print "hone-kb 1\nrecord"
+		for (i = 2; i <= NF; i++) if ($i !~ /^(record|samples|ratio|lo|hi|mean|seal|verdict|why) /) print $i
+		print "verdict faster\nratio 0.5\nlo 0.5\nhi 0.5\nmean 0.5\n"
+		done = 1
+	}' one >won
+kb put --kb won.kb <won >out 2>err && HONE_KB=won.kb tune-graph --trials 0 --write-plan won.plan m.g -o won.g 2>err && grep -q ': 0.500 of the time with other groups: .* apart' err
+ok $? "a choice that won before is taken"
+[ "$(ge-dump won.g | grep -c ' = hone.Fused')" -gt "$(ge-dump usual.g | grep -c ' = hone.Fused')" ] && equal won.g m.g
+ok $? "there are other groups, and the same numbers"
+ge-fuse m.g | ge-fuse --undo -o plain.g && ge-fuse --plan won.plan plain.g | ge-layout -o by-plan.g && same_graph by-plan.g won.g
+ok $? "--write-plan is what ge-fuse reads"
+HONE_KB=none tune-graph --trials 0 m.g -o none.g 2>err && same_graph none.g usual.g
+ok $? "without records the groups are the usual ones"
+
+# A segment alone.
+head -1 segments >text && tune-graph --trials 1 --segment "$(cat text)" >records 2>err && grep -qxF "task $(cat text)" records && kb put --kb alone <records >/dev/null
+ok $? "--segment prints records"
+
+refused 66 none "a model that is not there" tune-graph none.onnx.g -o out.g
+refused 65 --segment "a text that is none" tune-graph --segment 'Conv f32'
+refused 64 --segment "a segment and a model" tune-graph --segment 'Relu f32 3' m.g
+refused 64 --segments "--segments and a result" tune-graph --segments m.g -o out.g
+cat m.g m.g >two.g
+refused 65 two.g "two models" tune-graph --trials 0 two.g -o out.g
+done_testing

@@ -1,0 +1,220 @@
+/* Ways to group the statements of a segment. */
+#include <stdio.h>
+#include <string.h>
+#include "common/map.h"
+#include "common/textfile.h"
+#include "tune-graph.h"
+
+void choice_settle(uint32_t *group, uint32_t n)
+{
+	struct map number = {0};
+
+	for (uint32_t i = 0, k = 0; i < n; i++) {
+		if (group[i] && !map_get(&number, group[i]))
+			map_set(&number, group[i], ++k);
+		group[i] = group[i] ? map_get(&number, group[i]) : 0;
+	}
+	map_free(&number);
+}
+
+const char *choice_text(const uint32_t *group, uint32_t n, struct arena *a)
+{
+	char *text;
+	FILE *f = textfile_open(&text, NULL);
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		most = group[i] > most ? group[i] : most;
+	for (uint32_t g = 1; g <= most; g++) {
+		const char *before = g > 1 ? "; " : "";
+		for (uint32_t i = 0; i < n; i++)
+			if (group[i] == g) {
+				fprintf(f, "%s%u", before, i);
+				before = " ";
+			}
+	}
+	textfile_close(f);
+	const char *copy = arena_str(a, text);
+	free(text);
+	return copy;
+}
+
+bool choice_parse(const char *text, uint32_t n, uint32_t *group)
+{
+	uint32_t g = 1;
+
+	memset(group, 0, n * sizeof *group);
+	for (const char *p = text; *p;) {
+		char *end;
+		unsigned long i = strtoul(p, &end, 10);
+		if (end == p || *p < '0' || *p > '9' || i >= n || group[i] || g > n)
+			return false;
+		group[i] = g;
+		g += *end == ';';
+		p = end + (*end == ';');
+		p += *p == ' ';
+	}
+	return true;
+}
+
+/* ---- units: groups, and nodes outside of all ---- */
+
+struct units {
+	struct module *m;
+	uint32_t n; /* statements */
+	const uint32_t *group;
+	uint32_t *unit; /* statement: its unit, from 0 */
+	uint32_t count;
+	bool *reads;   /* [unit * count + unit]: the first reads a result of the second */
+	bool *reaches; /* the same, through others */
+	uint32_t *at;  /* node: its statement + 1 */
+};
+
+static const struct node *statement(const struct units *u, uint32_t i) { return node(u->m, graph(u->m, u->m->main)->nodes.a[i]); }
+
+static bool *pair(const struct units *u, bool *of, uint32_t x, uint32_t y) { return &of[x * u->count + y]; }
+
+/* The statement that makes an operand, + 1; 0: none. */
+static uint32_t maker(const struct units *u, val_id v) { return v && val(u->m, v)->kind == VAL_NODE ? u->at[val(u->m, v)->def] : 0; }
+
+static struct units units_of(struct module *m, const uint32_t *group)
+{
+	struct units u = {.m = m, .n = (uint32_t)graph(m, m->main)->nodes.n, .group = group};
+
+	u.unit = xcalloc(u.n + 1, sizeof *u.unit);
+	u.at = xcalloc(m->nodes.n, sizeof *u.at);
+	for (uint32_t i = 0; i < u.n; i++) {
+		u.at[graph(m, m->main)->nodes.a[i]] = i + 1;
+		uint32_t k = 0;
+		while (k < i && (!group[i] || group[k] != group[i]))
+			k++;
+		u.unit[i] = k < i ? u.unit[k] : u.count++;
+	}
+	u.reads = xcalloc((size_t)u.count * u.count + 1, sizeof *u.reads);
+	u.reaches = xcalloc((size_t)u.count * u.count + 1, sizeof *u.reaches);
+	for (uint32_t i = 0; i < u.n; i++)
+		for (uint32_t k = 0; k < statement(&u, i)->nin; k++) {
+			uint32_t from = maker(&u, statement(&u, i)->in[k]);
+			if (from && u.unit[from - 1] != u.unit[i])
+				*pair(&u, u.reads, u.unit[i], u.unit[from - 1]) = *pair(&u, u.reaches, u.unit[i], u.unit[from - 1]) = true;
+		}
+	for (uint32_t k = 0; k < u.count; k++)
+		for (uint32_t x = 0; x < u.count; x++)
+			for (uint32_t y = 0; *pair(&u, u.reaches, x, k) && y < u.count; y++)
+				*pair(&u, u.reaches, x, y) |= *pair(&u, u.reaches, k, y);
+	return u;
+}
+
+static void units_free(struct units *u)
+{
+	free(u->unit);
+	free(u->at);
+	free(u->reads);
+	free(u->reaches);
+}
+
+/* Is a third unit between the two, so that they cannot be one? */
+static bool is_between(const struct units *u, uint32_t later, uint32_t earlier)
+{
+	for (uint32_t k = 0; k < u->count; k++)
+		if (k != later && k != earlier && *pair(u, u->reaches, later, k) && *pair(u, u->reaches, k, earlier))
+			return true;
+	return false;
+}
+
+static bool share_operand(const struct units *u, uint32_t x, uint32_t y)
+{
+	for (uint32_t i = 0; i < u->n; i++)
+		for (uint32_t k = 0; u->unit[i] == x && k < statement(u, i)->nin; k++) {
+			val_id v = statement(u, i)->in[k];
+			for (uint32_t j = 0; v && val(u->m, v)->kind != VAL_CONST && j < u->n; j++)
+				for (uint32_t l = 0; u->unit[j] == y && l < statement(u, j)->nin; l++)
+					if (statement(u, j)->in[l] == v)
+						return true;
+		}
+	return false;
+}
+
+/* ---- steps ---- */
+
+/* "Conv+Relu": the operators of a unit. */
+static const char *unit_words(const struct units *u, uint32_t x, struct arena *a)
+{
+	const char *words = "";
+
+	for (uint32_t i = 0; i < u->n; i++)
+		if (u->unit[i] == x)
+			words = arena_printf(a, "%s%s%s", words, *words ? "+" : "", op_name(statement(u, i)->op));
+	return words;
+}
+
+static bool is_group(const struct units *u, uint32_t x)
+{
+	for (uint32_t i = 0; i < u->n; i++)
+		if (u->unit[i] == x)
+			return u->group[i];
+	return false;
+}
+
+static uint32_t *copy_of(const struct units *u, struct arena *a) { return arena_copy(a, u->group, u->n * sizeof *u->group); }
+
+static void add(struct choices *out, const struct units *u, uint32_t *group, const char *how)
+{
+	choice_settle(group, u->n);
+	for (size_t i = 0; i < out->n; i++)
+		if (!memcmp(out->a[i].group, group, u->n * sizeof *group))
+			return;
+	vec_push(out, (struct choice){.group = group, .how = how});
+}
+
+/* Two groups as one: the one reads the other, or they read the same. */
+static void add_joined(struct choices *out, const struct units *u, uint32_t x, uint32_t y, struct arena *a)
+{
+	bool reads = *pair(u, u->reads, y, x), beside = !*pair(u, u->reaches, y, x) && !*pair(u, u->reaches, x, y);
+
+	if ((!reads || is_between(u, y, x)) && (!beside || !share_operand(u, x, y)))
+		return;
+	uint32_t *group = copy_of(u, a), to = 0, from = 0;
+	for (uint32_t i = 0; i < u->n; i++) {
+		to = u->unit[i] == x ? group[i] : to;
+		from = u->unit[i] == y ? group[i] : from;
+	}
+	for (uint32_t i = 0; i < u->n; i++)
+		group[i] = group[i] == from ? to : group[i];
+	add(out, u, group, arena_printf(a, "%s %s %s", unit_words(u, x, a), reads ? "joined with" : "beside", unit_words(u, y, a)));
+}
+
+/* A group without what its anchor's result goes through, which is a group of its own. */
+static void add_apart(struct choices *out, const struct units *u, uint32_t x, struct arena *a)
+{
+	bool *after = xcalloc(u->n + 1, sizeof *after);
+	uint32_t *group = copy_of(u, a), split = 0;
+
+	for (uint32_t i = 0; i < u->n; i++) {
+		for (uint32_t k = 0; u->unit[i] == x && !op_is(statement(u, i)->op, OP_ANCHOR) && k < statement(u, i)->nin; k++) {
+			uint32_t from = maker(u, statement(u, i)->in[k]);
+			if (from && u->unit[from - 1] == x && (after[from - 1] || op_is(statement(u, from - 1)->op, OP_ANCHOR)))
+				after[i] = true;
+		}
+		group[i] = after[i] ? u->n + 1 : group[i];
+		split += after[i];
+	}
+	free(after);
+	if (split)
+		add(out, u, group, arena_printf(a, "%s apart", unit_words(u, x, a)));
+}
+
+void choices_near(struct module *m, const uint32_t *usual, struct choices *out, struct arena *a)
+{
+	struct units u = units_of(m, usual);
+
+	for (uint32_t x = 0; x < u.count; x++) {
+		if (!is_group(&u, x))
+			continue;
+		for (uint32_t y = 0; y < u.count; y++)
+			if (y != x && is_group(&u, y) && (y > x || *pair(&u, u.reads, y, x)))
+				add_joined(out, &u, x, y, a);
+		add_apart(out, &u, x, a);
+	}
+	units_free(&u);
+}

@@ -1,0 +1,141 @@
+/* Segments in the knowledge base. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/shown.h"
+#include "common/textfile.h"
+#include "tune-graph.h"
+
+static const char *field(const struct kb_record *r, const char *name)
+{
+	const char *s = kb_get_field(r, name);
+
+	return s ? s : "";
+}
+
+static double number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
+
+static void commit(const struct book *b, struct kb_record *r, struct arena *a)
+{
+	kb_seal(r, a);
+	if (b->kb) {
+		kb_put(b->kb, &r, 1);
+		return;
+	}
+	if (isatty(STDOUT_FILENO))
+		put_shown_lines(stdout, kb_text(r, a));
+	else
+		fputs(kb_text(r, a), stdout);
+	if (fflush(stdout))
+		die_errno(EX_IO, "standard output");
+}
+
+static struct kb_record record_of(const struct book *b, const struct segment *s, const uint32_t *group, struct arena *a)
+{
+	struct kb_record r = {0};
+
+	kb_set_field(&r, "kind", "graph", a);
+	kb_set_field(&r, "task", s->text, a);
+	kb_set_field(&r, "target", b->target, a);
+	kb_set_field(&r, "plan", choice_text(group, s->n, a), a);
+	kb_set_field(&r, "tool", b->tool, a);
+	if (b->cold_bytes)
+		kb_set_field(&r, "cold-weights", arena_printf(a, "%llu", (unsigned long long)b->cold_bytes), a);
+	return r;
+}
+
+static const char *samples_text(const struct measurement *m, struct arena *a)
+{
+	char *text;
+	FILE *f = textfile_open(&text, NULL);
+
+	for (size_t i = 0; i < m->npairs; i++)
+		fprintf(f, "%s%llu/%llu", i ? " " : "", (unsigned long long)m->pair[i].candidate, (unsigned long long)m->pair[i].base);
+	textfile_close(f);
+	const char *copy = arena_str(a, text);
+	free(text);
+	return copy;
+}
+
+void book_put(const struct book *b, const struct segment *s, const struct choice *c, double mean)
+{
+	struct arena a = {0};
+	struct kb_record r = record_of(b, s, c->group, &a);
+	const struct measurement *m = &c->result;
+
+	kb_set_field(&r, "base", choice_text(s->usual, s->n, &a), &a);
+	kb_set_field(&r, "how", c->how, &a);
+	kb_set_field(&r, "verdict", verdict_name(m->verdict), &a);
+	if (m->why)
+		kb_set_field(&r, "why", m->why, &a);
+	if (verdict_timed(m->verdict)) {
+		kb_set_field(&r, "samples", samples_text(m, &a), &a);
+		kb_set_field(&r, "ratio", arena_printf(&a, "%.6g", m->ratio), &a);
+		kb_set_field(&r, "lo", arena_printf(&a, "%.6g", m->lo), &a);
+		kb_set_field(&r, "hi", arena_printf(&a, "%.6g", m->hi), &a);
+	}
+	if (mean > 0)
+		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean), &a);
+	commit(b, &r, &a);
+	arena_release(&a);
+}
+
+void book_put_searched(const struct book *b, const struct segment *s)
+{
+	struct arena a = {0};
+	struct kb_record r = record_of(b, s, s->won ? s->won : s->usual, &a);
+
+	kb_set_field(&r, "base", choice_text(s->usual, s->n, &a), &a);
+	kb_set_field(&r, "trials", arena_printf(&a, "%zu", b->trials), &a);
+	commit(b, &r, &a);
+	arena_release(&a);
+}
+
+/* Is it of this target, and measured as now? */
+static bool counts(const struct book *b, const struct segment *s, const struct kb_record *r, struct arena *a)
+{
+	return !kb_compare_targets(field(r, "target"), b->target) && !strcmp(field(r, "base"), choice_text(s->usual, s->n, a)) &&
+	       strtoull(field(r, "cold-weights"), NULL, 10) == b->cold_bytes;
+}
+
+void book_recall(const struct book *b, struct segment *s, struct arena *a)
+{
+	struct kb_list l = {0};
+
+	if (!b->kb)
+		return;
+	kb_find(b->kb, "graph", s->text, &l, a);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct kb_record *r = &l.a[i];
+		double mean = number(r, "mean");
+		uint32_t *group = ARENA_ARRAY(a, uint32_t, s->n);
+		if (!counts(b, s, r, a) || !choice_parse(field(r, "plan"), s->n, group))
+			continue;
+		s->done |= kb_get_field(r, "trials") && number(r, "trials") >= (double)b->trials;
+		if (mean <= 0 || mean >= KB_MATERIAL || strcmp(field(r, "verdict"), "faster") || (s->won && s->mean <= mean))
+			continue;
+		s->won = group;
+		s->mean = mean;
+		s->how = arena_str(a, field(r, "how"));
+	}
+}
+
+void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, struct arena *a)
+{
+	struct kb_list l = {0};
+
+	if (!b->kb)
+		return;
+	kb_find(b->kb, "graph", s->text, &l, a);
+	for (size_t i = 0; i < l.n && !c->measured; i++) {
+		const struct kb_record *r = &l.a[i];
+		const char *verdict = field(r, "verdict");
+		if (!*verdict || kb_get_field(r, "mean") || !counts(b, s, r, a) || strcmp(field(r, "plan"), choice_text(c->group, s->n, a)))
+			continue;
+		c->measured = true;
+		c->result = (struct measurement){.verdict = verdict_parse(verdict, strlen(verdict)),
+						 .ratio = number(r, "ratio"),
+						 .lo = number(r, "lo"),
+						 .hi = number(r, "hi")};
+	}
+}

@@ -1,0 +1,322 @@
+/* Cutting a model into segments, and putting the winners together. */
+#include <string.h>
+#include "common/map.h"
+#include "graph/fused.h"
+#include "graph/stream.h"
+#include "op/task.h"
+#include "tune-graph.h"
+
+enum {
+	GROUPS_LEAST = 3, /* of a segment, if a cut is to end it */
+	GROUPS_MOST = 12, /* then it ends where fewest values pass */
+	STATEMENTS_MOST = 96,
+};
+
+struct cutting {
+	struct module *m;
+	uint32_t *group; /* node: by the rules, from 1; 0: none */
+	uint32_t *unit;  /* node: which group, or node outside of all, in the order in which they run */
+	uint32_t units;
+	bool *is_group;    /* unit */
+	uint32_t *live;    /* unit: values that are made up to it and read after it */
+	uint32_t *segment; /* unit: its segment, from 1 */
+	uint32_t segments;
+};
+
+static struct module *read_module(const char *path)
+{
+	struct stream_reader *r = stream_open(path);
+	struct module *m = stream_read_only(r);
+
+	stream_close(r);
+	return m;
+}
+
+static const struct graph *nodes_of(struct module *m) { return graph(m, m->main); }
+
+/* Groups of the main graph. Its name may be that of a body, whose results then have other names. */
+static void read_groups(struct cutting *c, const struct plan_text *usual)
+{
+	struct map at = {0};
+	uint32_t k = 0;
+
+	for (size_t i = 0; i < nodes_of(c->m)->nodes.n; i++) {
+		val_id v = plan_result(node(c->m, nodes_of(c->m)->nodes.a[i]));
+		if (v)
+			map_set(&at, val(c->m, v)->name + 1, nodes_of(c->m)->nodes.a[i]);
+	}
+	for (size_t i = 0; i < usual->group.n; i++) {
+		const struct plan_group *g = &usual->group.a[i];
+		if (g->graph != nodes_of(c->m)->name)
+			continue;
+		k++;
+		for (size_t j = 0; j < g->node.n; j++)
+			c->group[map_get(&at, g->node.a[j] + 1)] = k;
+	}
+	map_free(&at);
+}
+
+/* A group runs where its last node stands. */
+static void number_units(struct cutting *c)
+{
+	const struct graph *g = nodes_of(c->m);
+	size_t *last = xcalloc(g->nodes.n + 1, sizeof *last);
+	uint32_t *of = xcalloc(g->nodes.n + 1, sizeof *of);
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		last[c->group[g->nodes.a[i]]] = i;
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		uint32_t k = c->group[g->nodes.a[i]];
+		if (k && last[k] != i)
+			continue;
+		c->is_group[c->units] = k;
+		of[k] = c->units;
+		c->unit[g->nodes.a[i]] = c->units++;
+	}
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (c->group[g->nodes.a[i]])
+			c->unit[g->nodes.a[i]] = of[c->group[g->nodes.a[i]]];
+	free(last);
+	free(of);
+}
+
+/* An input counts from its first reader on. */
+static void count_live(struct cutting *c)
+{
+	struct module *m = c->m;
+	struct uses u = uses_new(m);
+
+	for (val_id v = 1; v < m->values.n; v++) {
+		const struct value *x = val(m, v);
+		if (x->kind == VAL_CONST || x->graph != m->main || u.start[v] == u.start[v + 1])
+			continue;
+		uint32_t from = x->kind == VAL_NODE ? c->unit[x->def] : UINT32_MAX, to = 0;
+		for (uint32_t i = u.start[v]; i < u.start[v + 1]; i++) {
+			uint32_t at = c->unit[u.user[i]];
+			to = at > to ? at : to;
+			from = at < from && x->kind == VAL_INPUT ? at : from;
+		}
+		for (uint32_t i = from; i < to; i++)
+			c->live[i]++;
+	}
+	uses_free(&u);
+}
+
+/* A segment ends at the first value that all else passes through, once it has GROUPS_LEAST groups; where none comes, at fewest values. */
+static void choose_cuts(struct cutting *c)
+{
+	uint32_t begin = 0, groups = 0, best = UINT32_MAX;
+
+	for (uint32_t i = 0; i < c->units; i++) {
+		groups += c->is_group[i];
+		if (groups >= GROUPS_LEAST && (best == UINT32_MAX || c->live[i] <= c->live[best]))
+			best = i;
+		bool ends = best != UINT32_MAX && (c->live[best] <= 1 || groups >= GROUPS_MOST);
+		if (!ends && i + 1 < c->units)
+			continue;
+		i = ends ? best : i;
+		for (c->segments++; begin <= i; begin++)
+			c->segment[begin] = c->segments;
+		groups = 0;
+		best = UINT32_MAX;
+	}
+}
+
+/* ---- texts ---- */
+
+/* Layouts of values between groups, by name. */
+static struct map read_layouts(const char *laid)
+{
+	struct module *m = read_module(laid);
+	struct map layout = {0};
+
+	for (val_id v = 1; v < m->values.n; v++)
+		if (val(m, v)->kind != VAL_CONST && val(m, v)->graph == m->main && val(m, v)->type.layout)
+			map_set(&layout, val(m, v)->name + 1, val(m, v)->type.layout);
+	module_free(m);
+	return layout;
+}
+
+static void lay(struct module *m, node_id fused, const struct map *layout)
+{
+	const struct graph *body = graph(m, attr_graph(node(m, fused), "graph"));
+
+	for (size_t i = 0; i < body->in.n; i++)
+		val(m, body->in.a[i])->type.layout = map_get(layout, val(m, body->in.a[i])->name + 1);
+	for (size_t i = 0; i < body->out.n; i++)
+		val(m, body->out.a[i])->type.layout = map_get(layout, val(m, body->out.a[i])->name + 1);
+}
+
+static struct segment *find_segment(struct segments *s, const char *text)
+{
+	for (size_t i = 0; i < s->a.n; i++)
+		if (!strcmp(s->a.a[i].text, text))
+			return &s->a.a[i];
+	vec_push(&s->a, (struct segment){.text = text});
+	return &s->a.a[s->a.n - 1];
+}
+
+static void add_part(struct segments *out, const struct cutting *c, node_id fused, const sym *name, struct arena *a)
+{
+	const char *why, *text = task_text(c->m, fused, a, &why);
+
+	if (!text) {
+		out->left_out++;
+		return;
+	}
+	const struct graph *body = graph(c->m, attr_graph(node(c->m, fused), "graph"));
+	uint32_t n = (uint32_t)body->nodes.n;
+	struct segment *s = find_segment(out, text);
+	sym *names = ARENA_ARRAY(a, sym, n);
+	uint32_t *usual = ARENA_ARRAY(a, uint32_t, n);
+	for (uint32_t i = 0; i < n; i++) {
+		names[i] = name[body->nodes.a[i]];
+		usual[i] = c->group[body->nodes.a[i]];
+	}
+	vec_push(&s->part, names);
+	if (s->usual)
+		return;
+	choice_settle(usual, n);
+	s->n = n;
+	s->usual = usual;
+}
+
+/* Segments with two groups or more become Fused nodes. */
+static void form_segments(struct cutting *c)
+{
+	struct module *m = c->m;
+	const struct graph *g = nodes_of(m);
+	struct uses uses = uses_new(m);
+	uint32_t *groups = xcalloc(c->segments + 2, sizeof *groups), *nodes = xcalloc(c->segments + 2, sizeof *nodes);
+	uint32_t *of = xcalloc(m->nodes.n, sizeof *of);
+	node_id *head = xcalloc(c->segments + 2, sizeof *head);
+	val_id *inner = xcalloc(m->values.n, sizeof *inner);
+
+	for (uint32_t i = 0; i < c->units; i++)
+		groups[c->segment[i]] += c->is_group[i];
+	for (size_t i = 0; i < g->nodes.n; i++)
+		nodes[c->segment[c->unit[g->nodes.a[i]]]]++;
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		node_id n = g->nodes.a[i];
+		uint32_t k = c->segment[c->unit[n]];
+		if (groups[k] < 2 || nodes[k] > STATEMENTS_MOST)
+			continue;
+		of[n] = k;
+		head[k] = n;
+	}
+	groups_form(m, m->main, &(struct grouping){&uses, of, head, c->segments + 1, inner});
+	if (graph_sort(m, m->main))
+		BUG("segments wait for each other");
+	uses_free(&uses);
+	free(groups);
+	free(nodes);
+	free(of);
+	free(head);
+	free(inner);
+}
+
+static bool is_segment(struct module *m, node_id n, size_t old) { return node(m, n)->op == OP_Fused && n >= old; }
+
+void segments_cut(struct segments *out, const char *plain, const char *laid, const struct plan_text *usual, struct arena *a)
+{
+	struct module *m = read_module(plain);
+	size_t n = m->nodes.n;
+	struct cutting c = {.m = m,
+			    .group = xcalloc(n, sizeof *c.group),
+			    .unit = xcalloc(n, sizeof *c.unit),
+			    .is_group = xcalloc(n, sizeof *c.is_group),
+			    .live = xcalloc(n, sizeof *c.live),
+			    .segment = xcalloc(n, sizeof *c.segment)};
+	struct map layout = read_layouts(laid);
+	sym *name = xcalloc(n, sizeof *name);
+
+	for (size_t i = 0; i < nodes_of(m)->nodes.n; i++) {
+		val_id v = plan_result(node(m, nodes_of(m)->nodes.a[i]));
+		name[nodes_of(m)->nodes.a[i]] = v ? val(m, v)->name : 0;
+	}
+	read_groups(&c, usual);
+	number_units(&c);
+	count_live(&c);
+	choose_cuts(&c);
+	form_segments(&c);
+	for (size_t i = 0; i < nodes_of(m)->nodes.n; i++)
+		if (is_segment(m, nodes_of(m)->nodes.a[i], n))
+			lay(m, nodes_of(m)->nodes.a[i], &layout);
+	task_settle(m, m->main);
+	for (size_t i = 0; i < nodes_of(m)->nodes.n; i++)
+		if (is_segment(m, nodes_of(m)->nodes.a[i], n))
+			add_part(out, &c, nodes_of(m)->nodes.a[i], name, a);
+	map_free(&layout);
+	free(name);
+	free(c.group);
+	free(c.unit);
+	free(c.is_group);
+	free(c.live);
+	free(c.segment);
+	module_free(m);
+}
+
+struct module *segment_module(const char *text, struct arena *a, const char **why)
+{
+	struct module *m = task_module(text, 1, a, why);
+	const struct pass_ctx quiet = {0};
+
+	if (!m)
+		return NULL;
+	groups_dissolve(m, m->main, &quiet);
+	module_name_values(m);
+	return m;
+}
+
+const uint32_t *segment_groups(struct module *m, const struct plan_text *plan, struct arena *a)
+{
+	const struct graph *g = nodes_of(m);
+	uint32_t *group = ARENA_ARRAY(a, uint32_t, g->nodes.n + 1);
+	struct map of = {0};
+
+	for (size_t i = 0; i < plan->group.n; i++)
+		for (size_t k = 0; k < plan->group.a[i].node.n; k++)
+			map_set(&of, plan->group.a[i].node.a[k] + 1, (uint32_t)i + 1);
+	for (size_t i = 0; i < g->nodes.n; i++)
+		group[i] = map_get(&of, val(m, plan_result(node(m, g->nodes.a[i])))->name + 1);
+	map_free(&of);
+	choice_settle(group, (uint32_t)g->nodes.n);
+	return group;
+}
+
+/* ---- the whole plan ---- */
+
+/* Which of the graphs of its name the main one is: it comes last. */
+static uint32_t main_ordinal(struct module *m)
+{
+	struct graph_list list = {0};
+	uint32_t n = 0;
+
+	module_graph_order(m, &list);
+	for (size_t i = 0; i < list.n; i++)
+		n += graph(m, list.a[i])->name == nodes_of(m)->name;
+	vec_free(&list);
+	return n;
+}
+
+void segments_plan(const struct segments *s, const char *plain, struct plan_text *out)
+{
+	struct module *m = read_module(plain);
+	uint32_t ordinal = main_ordinal(m);
+
+	*out = (struct plan_text){.of = module_digest(m)};
+	for (size_t i = 0; i < s->a.n; i++) {
+		const struct segment *x = &s->a.a[i];
+		for (size_t p = 0; x->won && p < x->part.n; p++)
+			for (uint32_t g = 1; g <= x->n; g++) {
+				struct plan_group *its = NULL;
+				for (uint32_t k = 0; k < x->n; k++) {
+					if (x->won[k] != g)
+						continue;
+					its = its ? its : plan_text_add(out, nodes_of(m)->name, ordinal);
+					vec_push(&its->node, x->part.a[p][k]);
+				}
+			}
+	}
+	module_free(m);
+}

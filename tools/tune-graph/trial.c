@@ -1,0 +1,239 @@
+/* Building a segment in several ways, and timing them against each other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/facts.h"
+#include "common/outfile.h"
+#include "common/progress.h"
+#include "graph/stream.h"
+#include "lower/lower.h"
+#include "sched/analytic.h"
+#include "sched/schedule.h"
+#include "target/target.h"
+#include "tune-graph.h"
+
+static const char *file_of(const struct bench *b, const char *name, struct arena *a) { return arena_printf(a, "%s/%s", b->folder, name); }
+
+/* ---- other tools ---- */
+
+static noreturn void become(const struct bench *b, const char *out, const char *const *word)
+{
+	struct arena a = {0};
+	int said = open(file_of(b, "said", &a), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int made = open(out ? out : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0600), none = open("/dev/null", O_RDONLY);
+	size_t n = 0;
+
+	if (b->segment)
+		setenv("HONE_BLOBS", file_of(b, "blobs", &a), 1);
+	while (word[n])
+		n++;
+	char **argv = xcalloc(n + 1, sizeof *argv);
+	for (size_t i = 0; i < n; i++)
+		argv[i] = xstrdup(word[i]);
+	if (said >= 0 && made >= 0 && dup2(none, STDIN_FILENO) >= 0 && dup2(made, STDOUT_FILENO) >= 0 && dup2(said, STDERR_FILENO) >= 0)
+		execv(arena_printf(&a, "%s/%s", b->tools, word[0]), argv);
+	_exit(EX_SYSTEM);
+}
+
+int tool_run(const struct bench *b, const char *out, const char *const *word)
+{
+	int status;
+
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid < 0)
+		die_errno(EX_SYSTEM, "fork");
+	if (pid == 0)
+		become(b, out, word);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			die_errno(EX_SYSTEM, "wait");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* A file of a few lines, or what is there of it. */
+static const char *read_text(const char *path, struct arena *a)
+{
+	FILE *f = fopen(path, "r");
+	enum { MOST = 1 << 20 };
+	char *text = arena_alloc(a, MOST + 1);
+	size_t n = f ? fread(text, 1, MOST, f) : 0;
+
+	text[n] = 0;
+	if (f)
+		fclose(f);
+	return text;
+}
+
+const char *tool_said(const struct bench *b, struct arena *a)
+{
+	char *text = (char *)read_text(file_of(b, "said", a), a);
+
+	text[strcspn(text, "\n")] = 0;
+	return *text ? text : "a tool ended and said nothing";
+}
+
+/* ---- a segment ---- */
+
+void bench_begin(struct bench *b, struct segment *s, struct module *m)
+{
+	struct arena a = {0};
+
+	/* Packed: its random weights are in no store that lasts. */
+	struct stream_writer *w = stream_create(file_of(b, "segment.g", &a), true);
+	stream_write(w, m);
+	stream_finish(w);
+	b->segment = s;
+	b->m = m;
+	b->digest = module_digest(m);
+	b->usual = NULL;
+	arena_release(&a);
+}
+
+static void write_plan(const struct bench *b, const uint32_t *group, const char *path)
+{
+	struct plan_text p = {.of = b->digest};
+	const struct graph *g = graph(b->m, b->m->main);
+	struct outfile f;
+
+	for (uint32_t k = 1; k <= b->segment->n; k++) {
+		struct plan_group *its = NULL;
+		for (uint32_t i = 0; i < b->segment->n; i++) {
+			if (group[i] != k)
+				continue;
+			its = its ? its : plan_text_add(&p, g->name, 1);
+			vec_push(&its->node, val(b->m, plan_result(node(b->m, g->nodes.a[i])))->name);
+		}
+	}
+	outfile_open(&f, path, false);
+	plan_text_write(&p, f.f);
+	outfile_close(&f);
+	plan_text_free(&p);
+}
+
+/* STEM.laid.g; false: a tool refused. */
+static bool lay_out(const struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
+{
+	const char *plan = arena_printf(a, "%s.plan", stem), *fused = arena_printf(a, "%s.fused.g", stem);
+
+	write_plan(b, group, plan);
+	return !tool_run(b, NULL, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, file_of(b, "segment.g", a), NULL}) &&
+	       !tool_run(b, NULL, (const char *const[]){"ge-layout", "-o", arena_printf(a, "%s.laid.g", stem), fused, NULL});
+}
+
+/* Seconds of a group by the cost model. */
+static double predict_group(struct module *m, node_id n)
+{
+	const char *why;
+	struct lowered l = lower_sketch(m, n, target_host(), NULL, &why);
+	double seconds = INFINITY;
+
+	if (l.prog) {
+		default_schedule(l.prog);
+		seconds = loop_cost(l.prog);
+		prog_free(l.prog);
+	}
+	return seconds;
+}
+
+double bench_predict(const struct bench *b, const uint32_t *group, struct arena *a, const char **why)
+{
+	const char *stem = file_of(b, "look", a);
+	double seconds = 0;
+
+	if (!lay_out(b, group, stem, a)) {
+		*why = tool_said(b, a);
+		return INFINITY;
+	}
+	struct stream_reader *r = stream_open(arena_printf(a, "%s.laid.g", stem));
+	struct module *m = stream_read_only(r);
+	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++)
+		if (node(m, graph(m, m->main)->nodes.a[i])->op == OP_Fused)
+			seconds += predict_group(m, graph(m, m->main)->nodes.a[i]);
+	module_free(m);
+	stream_close(r);
+	*why = isfinite(seconds) ? NULL : "a group has no kernel";
+	return seconds;
+}
+
+/* STEM.so, as hone build makes it of a graph. */
+static bool build(const struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
+{
+	const char *laid = arena_printf(a, "%s.laid.g", stem), *given = arena_printf(a, "%s.given.g", stem),
+		   *planned = arena_printf(a, "%s.planned.g", stem);
+
+	return lay_out(b, group, stem, a) && !tool_run(b, NULL, (const char *const[]){"ge-schedule", "-q", "-o", given, laid, NULL}) &&
+	       !tool_run(b, NULL, (const char *const[]){"ge-plan", "-q", "-o", planned, given, NULL}) &&
+	       !tool_run(b, NULL, (const char *const[]){"ge-emit", "-q", "-o", stem, planned, NULL});
+}
+
+/* ---- timing ---- */
+
+static void read_samples(const char *text, struct measurement *r, struct arena *a)
+{
+	r->pair = ARENA_ARRAY(a, struct sample_pair, RUNNER_PAIRS_MAX);
+	r->npairs = 0;
+	for (const char *p = text; p && *p && r->npairs < RUNNER_PAIRS_MAX;) {
+		char *slash, *end;
+		uint64_t x = strtoull(p, &slash, 10), y = *slash == '/' ? strtoull(slash + 1, &end, 10) : 0;
+		if (!y)
+			return;
+		r->pair[r->npairs++] = (struct sample_pair){x, y};
+		p = end + (*end == ' ');
+	}
+}
+
+/* One process that times both. */
+static void time_once(const struct bench *b, const char *library, uint64_t seed, struct measurement *r, struct arena *a)
+{
+	const char *report = file_of(b, "times", a);
+	const char *const word[] = {"run-dev",        "--json",
+				    "--against",      arena_printf(a, "%s.so", b->usual),
+				    "--cold-weights", arena_printf(a, "%llu", (unsigned long long)(b->cold_bytes >> 20)),
+				    "--seconds",      arena_printf(a, "%g", b->seconds),
+				    "--seed",         arena_printf(a, "%llu", (unsigned long long)seed),
+				    library,          NULL};
+
+	if (tool_run(b, report, word)) {
+		*r = (struct measurement){.verdict = VERDICT_CRASH, .why = tool_said(b, a)};
+		return;
+	}
+	const char *text = read_text(report, a);
+	struct facts f = facts_parse(report, text, strlen(text));
+	const char *verdict = facts_get(&f, "verdict");
+	*r = (struct measurement){.verdict = verdict ? verdict_parse(verdict, strlen(verdict)) : VERDICT_CRASH};
+	r->ratio = facts_value(&f, "ratio");
+	r->lo = facts_value(&f, "lo");
+	r->hi = facts_value(&f, "hi");
+	r->seconds = facts_value(&f, "seconds");
+	read_samples(facts_get(&f, "samples"), r, a);
+	if (!isfinite(r->lo) || !isfinite(r->hi))
+		r->verdict = VERDICT_UNSURE;
+}
+
+bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a)
+{
+	const char *stem = file_of(b, "other", a), *library = arena_printf(a, "%s.so", stem);
+
+	if (!b->usual) {
+		const char *usual = file_of(b, "usual", a);
+		if (!build(b, b->segment->usual, usual, a))
+			return false;
+		b->usual = usual;
+	}
+	if (!build(b, group, stem, a)) {
+		*r = (struct measurement){.verdict = VERDICT_BUILD, .why = tool_said(b, a)};
+		return true;
+	}
+	int differs = tool_run(b, NULL, (const char *const[]){"run-cmp", library, arena_printf(a, "%s.so", b->usual), NULL});
+	if (differs)
+		*r = (struct measurement){.verdict = differs == EX_DIFFERENT ? VERDICT_WRONG : VERDICT_CRASH, .why = tool_said(b, a)};
+	else
+		time_once(b, library, seed, r, a);
+	return true;
+}

@@ -1,0 +1,99 @@
+/* Between the files of tune-graph. */
+#ifndef TUNE_GRAPH_H
+#define TUNE_GRAPH_H
+#include "graph/module.h"
+#include "graph/plan_text.h"
+#include "kb/kb.h"
+#include "runner/measurement.h"
+
+/* ---- choice.c: which statements of a segment form groups ---- */
+
+/* A way to group the statements of a segment. Groups are numbered from 1, by their first statements; 0: in none. */
+struct choice {
+	uint32_t *group;
+	const char *how;  /* in words: what differs from the usual */
+	double predicted; /* seconds, by the cost model; infinite: it has no kernels */
+	bool measured;
+	struct measurement result; /* against the usual */
+};
+struct choices {
+	struct choice *a;
+	size_t n, cap;
+};
+/* The ways that are one step from a grouping, for the module of a segment (its main graph: a node a statement). Arena. */
+void choices_near(struct module *m, const uint32_t *usual, struct choices *out, struct arena *a);
+/* "0 1 2; 3 4": the statements of each group; and back. False: no such text for n statements. */
+const char *choice_text(const uint32_t *group, uint32_t n, struct arena *a);
+bool choice_parse(const char *text, uint32_t n, uint32_t *group);
+/* Numbers groups by their first statements. */
+void choice_settle(uint32_t *group, uint32_t n);
+
+/* ---- segments.c: parts of the model ---- */
+
+/* Parts of a model that compute the same. */
+struct segment {
+	const char *text;       /* the task that all their groups together are */
+	uint32_t n;             /* statements */
+	const uint32_t *usual;  /* statement: its group by the rules */
+	VEC(const sym *) part;  /* of each: the names of its nodes in a plan, by statement */
+	bool done;              /* searched before, as far as now */
+	const uint32_t *won;    /* confirmed to be faster; NULL: none */
+	const char *how;        /* in words */
+	double mean;            /* of the choice that won, against the usual one, over all measurements */
+	struct choices choices; /* that were looked at */
+};
+struct segments {
+	VEC(struct segment) a;
+	size_t left_out; /* parts without a text: of sizes that vary, and the like */
+};
+/* Cuts a model without groups (the file plain) at values that all else passes through, else at few values; usual and laid: its groups by
+ * the rules, and the file that ge-layout made of these. */
+void segments_cut(struct segments *out, const char *plain, const char *laid, const struct plan_text *usual, struct arena *a);
+/* The segment of a text, each statement a node of the main graph. Text that is none: NULL and *why. */
+struct module *segment_module(const char *text, struct arena *a, const char **why);
+/* Statement: its group of that plan. Arena. */
+const uint32_t *segment_groups(struct module *m, const struct plan_text *plan, struct arena *a);
+/* The plan of the whole model that the winners make; what no segment has is left to the rules. */
+void segments_plan(const struct segments *s, const char *plain, struct plan_text *out);
+
+/* ---- trial.c: building and timing ---- */
+
+struct bench {
+	const char *folder; /* for files of ours */
+	const char *tools;  /* where the other tools are */
+	uint64_t cold_bytes;
+	double seconds;          /* of one measurement, at most */
+	struct segment *segment; /* whose tools run; NULL: of the whole model */
+	struct module *m;        /* of the segment */
+	struct digest digest;
+	const char *usual; /* stem of the library of the usual grouping; NULL: not built */
+};
+/* Runs a tool with these words; its exit code. out: file for its standard output, or NULL. What it said is in FOLDER/said. */
+int tool_run(const struct bench *b, const char *out, const char *const *word);
+/* What the last tool said, its first line. */
+const char *tool_said(const struct bench *b, struct arena *a);
+/* Makes b ready for a segment. */
+void bench_begin(struct bench *b, struct segment *s, struct module *m);
+/* The segment's groups so, with layouts: seconds by the cost model; infinite: it cannot be, and *why says why. */
+double bench_predict(const struct bench *b, const uint32_t *group, struct arena *a, const char **why);
+/* Builds it, compares its results with those of the usual grouping, and times it against that. False: the usual one has no library. */
+bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a);
+
+/* ---- records.c ---- */
+
+struct book {
+	struct kb *kb;    /* NULL: records go to standard output, and nothing is known */
+	const char *tool; /* provenance */
+	const char *target;
+	uint64_t cold_bytes;
+	size_t trials; /* asked for, of a segment */
+};
+/* What is known of the segment: if it was searched, and the choice that won. */
+void book_recall(const struct book *b, struct segment *s, struct arena *a);
+/* The measurement of that choice, if it is known. */
+void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, struct arena *a);
+/* Writes a measurement; mean 0: of a search, else of the remeasurement that counts. */
+void book_put(const struct book *b, const struct segment *s, const struct choice *c, double mean);
+/* Writes that the segment was searched. */
+void book_put_searched(const struct book *b, const struct segment *s);
+#endif
