@@ -194,15 +194,23 @@ static bool find_coded_rows(struct lower *L, const struct packed *q, int axis, c
 	return yes;
 }
 
+/* The axes that the rows of the result lie along. More than ROW_AXES_MAX: nobody asks for them. */
+static void set_rows(struct lower *L, struct packed *q)
+{
+	for (int i = 0; i < low_out_rank(L, 0) - 1; i++)
+		if (L->out_shape[0][i] > 1 && q->row_axes < ROW_AXES_MAX)
+			q->row_dims[q->row_axes++] = L->out_shape[0][i];
+}
+
 bool packed_find(struct lower *L, bool turned, int64_t rows, const char *algo, int axis, struct packed *q)
 {
 	if (!find_form(L, turned, rows, q))
 		return false;
+	set_rows(L, q);
 	if (!strcmp(algo, ALGO_BYTES))
 		find_coded_rows(L, q, axis, &q->coded);
 	struct view old = look_at(L, q);
 	bool digits = q->coded || !strcmp(algo, ALGO_DIGITS);
-	q->rows = rows;
 	q->digits = digits ? q->coded ? 1 : DIGITS : 0;
 	q->paired = q->words && !digits && schedule_widens(rows) == WIDEN_PANEL && pairs_fit(L, q);
 	q->as_is = !q->words && !digits && (q->K % q->block == 0 || rows > 1);
@@ -220,14 +228,14 @@ bool packed_digits_pay(struct lower *L, bool turned, int64_t rows)
 	       (rows == 1 || (dot && instr_row(dot)->extent[1] > DIGITS));
 }
 
-/* The rows of the result lie along one axis. */
-static bool rows_in_line(struct lower *L)
+/* Axes of the result that its rows lie along. */
+static int row_axes(struct lower *L)
 {
 	int n = 0;
 
 	for (int i = 0; i < low_out_rank(L, 0) - 1; i++)
 		n += L->out_shape[0][i] > 1;
-	return n <= 1;
+	return n;
 }
 
 /* Has the target an instruction for blocks of bytes times such codes? A block's sum may be any of that many products. */
@@ -249,7 +257,7 @@ bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
 {
 	struct packed q;
 
-	return rows_in_line(L) && find_form(L, turned, rows, &q) && q.count > 1 && integers_fit(target_of(L), q.words, q.block);
+	return row_axes(L) <= ROW_AXES_MAX && find_form(L, turned, rows, &q) && q.count > 1 && integers_fit(target_of(L), q.words, q.block);
 }
 
 bool packed_bytes_fit(struct lower *L, bool turned, int64_t rows, int axis)
@@ -257,7 +265,7 @@ bool packed_bytes_fit(struct lower *L, bool turned, int64_t rows, int axis)
 	const struct node *coded;
 	struct packed q;
 
-	return rows_in_line(L) && find_form(L, turned, rows, &q) && find_coded_rows(L, &q, axis, &coded) &&
+	return row_axes(L) <= ROW_AXES_MAX && find_form(L, turned, rows, &q) && find_coded_rows(L, &q, axis, &coded) &&
 	       integers_fit(target_of(L), q.words, q.block);
 }
 
@@ -329,42 +337,70 @@ ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly 
 
 /* ---- rows, in blocks ---- */
 
-/* A stage for each row, where there are several: they are its first axis. */
+/* Names of the axes of rows, so many of the last. */
+static const char *row_names(const struct packed *q)
+{
+	static const char all[] = "h i j m "; /* ROW_AXES_MAX */
+
+	return all + strlen(all) - 2 * (size_t)q->row_axes;
+}
+
+/* A stage for each row: their axes are its first. */
 static stage_id row_stage(struct lower *L, const struct packed *q, const char *name, enum dtype t, int n, const int64_t *dims,
 			  const char *axes)
 {
-	int64_t all[LOOP_RANK_MAX] = {q->rows};
+	int64_t all[LOOP_RANK_MAX];
 
-	if (q->rows == 1)
-		return low_stage(L, name, t, n, dims, axes);
-	memcpy(all + 1, dims, (size_t)n * sizeof *dims);
-	return low_stage(L, name, t, n + 1, all, arena_printf(&L->p->arena, "m %s", axes));
+	memcpy(all, q->row_dims, (size_t)q->row_axes * sizeof *all);
+	memcpy(all + q->row_axes, dims, (size_t)n * sizeof *dims);
+	return low_stage(L, name, t, q->row_axes + n, all, arena_printf(&L->p->arena, "%s%s", row_names(q), axes));
 }
 
-/* The row of stage s, and its axes behind that. */
-static poly row_of(struct lower *L, const struct packed *q, stage_id s)
+/* A row, by its number along each of their axes. */
+struct row {
+	poly at[ROW_AXES_MAX];
+};
+
+/* The row of stage s whose axes of rows begin at `first`. */
+static struct row row_from(struct lower *L, const struct packed *q, stage_id s, int first)
 {
-	return q->rows == 1 ? poly_const(L->p->P, 0) : stage_axis(L->p, s, 0);
+	struct row m;
+
+	for (int i = 0; i < q->row_axes; i++)
+		m.at[i] = stage_axis(L->p, s, first + i);
+	return m;
 }
 
-static poly axis_of(struct lower *L, const struct packed *q, stage_id s, int i) { return stage_axis(L->p, s, i + (q->rows > 1)); }
+static struct row row_of(struct lower *L, const struct packed *q, stage_id s) { return row_from(L, q, s, 0); }
+
+/* An axis of stage s behind those of rows. */
+static poly axis_of(struct lower *L, const struct packed *q, stage_id s, int i) { return stage_axis(L->p, s, i + q->row_axes); }
 
 /* An element of row m of such a stage. */
-static ex_id of_row(struct lower *L, const struct packed *q, stage_id s, poly m, int n, const poly *at)
+static ex_id of_row(struct lower *L, const struct packed *q, stage_id s, struct row m, int n, const poly *at)
 {
-	poly all[LOOP_RANK_MAX] = {m};
+	poly all[LOOP_RANK_MAX];
 
-	memcpy(all + (q->rows > 1), at, (size_t)n * sizeof *at);
+	memcpy(all, m.at, (size_t)q->row_axes * sizeof *all);
+	memcpy(all + q->row_axes, at, (size_t)n * sizeof *at);
 	return low_of(L, s, all);
 }
 
+/* Where element k of row m is in operand i, which is summed along `axis`. */
+static void index_in_row(struct lower *L, uint32_t i, int axis, struct row m, poly k, poly *at)
+{
+	int n = 0;
+
+	for (int d = 0; d < low_rank(L, i); d++)
+		at[d] = d == axis ? k : L->shape[i][d] > 1 ? m.at[n++] : poly_const(L->p->P, 0);
+}
+
 /* Element k of row m of operand 0; 0 beyond its end. */
-static ex_id row_at(struct lower *L, const struct packed *q, int axis, poly m, poly k)
+static ex_id row_at(struct lower *L, const struct packed *q, int axis, struct row m, poly k)
 {
 	poly at[LOOP_RANK_MAX];
 
-	for (int i = 0; i < low_rank(L, 0); i++)
-		at[i] = i == axis ? k : L->shape[0][i] > 1 ? m : poly_const(L->p->P, 0);
+	index_in_row(L, 0, axis, m, k, at);
 	return q->K % q->block ? low_read_fill(L, 0, at, 0) : low_read(L, 0, at);
 }
 
@@ -377,7 +413,7 @@ static stage_id whole_blocks(struct lower *L, const struct packed *q, int axis)
 	return s;
 }
 
-static ex_id padded_at(struct lower *L, const struct packed *q, stage_id pad, int axis, poly m, poly k)
+static ex_id padded_at(struct lower *L, const struct packed *q, stage_id pad, int axis, struct row m, poly k)
 {
 	return pad ? of_row(L, q, pad, m, 1, &k) : row_at(L, q, axis, m, k);
 }
@@ -397,26 +433,26 @@ static stage_id row_sums(struct lower *L, const struct packed *q, stage_id pad, 
 	return s;
 }
 
-/* Products of a row's blocks and their codes, in f32. */
+/* Products of the only row's blocks and their codes, in f32. */
 static stage_id block_products(struct lower *L, const struct packed *q, stage_id pad, int axis)
 {
 	stage_id s = low_stage(L, "block", DT_F32, 2, (int64_t[]){q->count, q->N}, "b n");
-	poly k = in_block(L, q, stage_axis(L->p, s, 0), stage_reduce(L->p, s, "k", q->block)), row = poly_const(L->p->P, 0);
+	poly k = in_block(L, q, stage_axis(L->p, s, 0), stage_reduce(L->p, s, "k", q->block));
+	struct row only = {{0}};
 
-	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, padded_at(L, q, pad, axis, row, k), code_at(L, q, k, stage_axis(L->p, s, 1))));
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, padded_at(L, q, pad, axis, only, k), code_at(L, q, k, stage_axis(L->p, s, 1))));
 	return s;
 }
 
 /* ---- rows as digits ---- */
 
 /* Operand i of the node that the rows are codes of, element k of row m; for a scale, that of block k. */
-static ex_id coded_at(struct lower *L, const struct packed *q, uint32_t i, int axis, poly m, poly k)
+static ex_id coded_at(struct lower *L, const struct packed *q, uint32_t i, int axis, struct row m, poly k)
 {
 	struct view old = look_at_node(L, q->coded, shapes_of(L, q->coded));
 	poly at[LOOP_RANK_MAX];
 
-	for (int d = 0; d < low_rank(L, i); d++)
-		at[d] = d == axis ? k : L->shape[i][d] > 1 ? m : poly_const(L->p->P, 0);
+	index_in_row(L, i, axis, m, k, at);
 	ex_id e = low_read(L, i, at);
 	look_back(L, old);
 	return e;
@@ -436,7 +472,8 @@ static stage_id block_tops(struct lower *L, const struct packed *q, stage_id pad
 static stage_id row_digits(struct lower *L, const struct packed *q, stage_id pad, int axis, stage_id top)
 {
 	stage_id level = row_stage(L, q, "level", DT_F32, 2, (int64_t[]){q->count, q->block}, "b k");
-	poly at[] = {axis_of(L, q, level, 0), axis_of(L, q, level, 1)}, m = row_of(L, q, level), d;
+	poly at[] = {axis_of(L, q, level, 0), axis_of(L, q, level, 1)}, d;
+	struct row m = row_of(L, q, level);
 
 	ex_id least = low_fnc(L, FN_MAX, of_row(L, q, top, m, 1, at), FLT_MIN);
 	ex_id x = low_fn2(L, FN_DIV, padded_at(L, q, pad, axis, m, in_block(L, q, at[0], at[1])), least);
@@ -464,7 +501,7 @@ static ex_id half_of_byte(struct lower *L, ex_id byte, int bit)
 }
 
 /* Digit at[0] of element at[2] of block at[1] of row m. */
-static ex_id digit_at(struct lower *L, const struct packed *q, stage_id digit, int axis, poly m, const poly *at)
+static ex_id digit_at(struct lower *L, const struct packed *q, stage_id digit, int axis, struct row m, const poly *at)
 {
 	ex_id e = q->coded ? coded_at(L, q, 0, axis, m, in_block(L, q, at[1], at[2])) : of_row(L, q, digit, m, 3, at);
 
@@ -484,14 +521,17 @@ static stage_id coded_sums(struct lower *L, const struct packed *q, int axis)
 /* [block, row, digit, column]: products of each digit. */
 static stage_id digit_products(struct lower *L, const struct packed *q, int axis, stage_id digit)
 {
-	bool many = q->rows > 1;
-	int64_t half = q->words ? q->block / 2 : q->block;
-	int64_t dims[] = {q->count, q->rows, q->digits, q->N}, one[] = {q->count, q->digits, q->N};
-	stage_id s = low_stage(L, "block", DT_I32, many ? 4 : 3, many ? dims : one, many ? "b m d n" : "b d n");
+	int64_t half = q->words ? q->block / 2 : q->block, dims[LOOP_RANK_MAX] = {q->count};
+	int n = 1 + q->row_axes;
+
+	memcpy(dims + 1, q->row_dims, (size_t)q->row_axes * sizeof *dims);
+	dims[n] = q->digits;
+	dims[n + 1] = q->N;
+	stage_id s = low_stage(L, "block", DT_I32, n + 2, dims, arena_printf(&L->p->arena, "b %sd n", row_names(q)));
 	struct polys *P = L->p->P;
-	poly b = stage_axis(L->p, s, 0), m = many ? stage_axis(L->p, s, 1) : 0, d = stage_axis(L->p, s, many ? 2 : 1);
-	poly k = stage_reduce(L->p, s, "k", half), high = poly_addc(P, k, half);
-	poly code[] = {poly_add(P, poly_mulc(P, b, half), k), stage_axis(L->p, s, many ? 3 : 2)};
+	poly b = stage_axis(L->p, s, 0), d = stage_axis(L->p, s, n), k = stage_reduce(L->p, s, "k", half), high = poly_addc(P, k, half);
+	poly code[] = {poly_add(P, poly_mulc(P, b, half), k), stage_axis(L->p, s, n + 1)};
+	struct row m = row_from(L, q, s, 1);
 	ex_id byte = ex_read(L->p, q->codes, 2, code), x = digit_at(L, q, digit, axis, m, (poly[]){d, b, k});
 
 	if (q->words) {
@@ -508,21 +548,25 @@ static stage_id digit_products(struct lower *L, const struct packed *q, int axis
 static stage_id units(struct lower *L, const struct packed *q, stage_id top, stage_id xs)
 {
 	stage_id s = row_stage(L, q, "unit", DT_F32, 1, (int64_t[]){q->count}, "b");
-	poly b = axis_of(L, q, s, 0), m = row_of(L, q, s);
+	poly b = axis_of(L, q, s, 0);
+	struct row m = row_of(L, q, s);
 	ex_id none = low_fnc(L, FN_MUL, of_row(L, q, xs, m, 1, &b), 0);
 
 	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_ADD, low_fnc(L, FN_MUL, of_row(L, q, top, m, 1, &b), 1.0 / FIRST), none));
 	return s;
 }
 
-static ex_id of_digits(struct lower *L, const struct packed *q, stage_id part, stage_id unit, poly m, poly b, poly n)
+static ex_id of_digits(struct lower *L, const struct packed *q, stage_id part, stage_id unit, struct row m, poly b, poly n)
 {
+	poly at[LOOP_RANK_MAX] = {b};
 	double weight = 1;
 	ex_id y = 0;
 
+	memcpy(at + 1, m.at, (size_t)q->row_axes * sizeof *at);
+	at[q->row_axes + 2] = n;
 	for (int i = 0; i < q->digits; i++, weight /= BASE) {
-		poly d = poly_const(L->p->P, i), one[] = {b, d, n}, all[] = {b, m, d, n};
-		ex_id x = ex_cast(L->p, DT_F32, low_of(L, part, q->rows > 1 ? all : one));
+		at[q->row_axes + 1] = poly_const(L->p->P, i);
+		ex_id x = ex_cast(L->p, DT_F32, low_of(L, part, at));
 		y = y ? low_fn2(L, FN_ADD, y, low_fnc(L, FN_MUL, x, weight)) : x;
 	}
 	return unit ? low_fn2(L, FN_MUL, y, of_row(L, q, unit, m, 1, &b)) : y;
@@ -531,18 +575,19 @@ static ex_id of_digits(struct lower *L, const struct packed *q, stage_id part, s
 /* ---- the product ---- */
 
 /* The row that element `index` of the result is of. */
-static poly result_row(struct lower *L, const poly *index)
+static struct row result_row(struct lower *L, const poly *index)
 {
-	poly m = poly_const(L->p->P, 0);
+	struct row m = {{0}};
+	int n = 0;
 
 	for (int i = 0; i < low_out_rank(L, 0) - 1; i++)
 		if (L->out_shape[0][i] > 1)
-			m = index[i];
+			m.at[n++] = index[i];
 	return m;
 }
 
 /* Zero point of block b of a column times the sum of what that block multiplies in row m. */
-static ex_id zero_part(struct lower *L, const struct packed *q, stage_id xs, poly m, poly b, poly n)
+static ex_id zero_part(struct lower *L, const struct packed *q, stage_id xs, struct row m, poly b, poly n)
 {
 	ex_id sum = ex_cast(L->p, DT_F32, of_row(L, q, xs, m, 1, &b));
 
@@ -555,7 +600,7 @@ static ex_id weight_scale(struct lower *L, const struct packed *q, poly b, poly 
 }
 
 /* A block's share of an element: of integers until the scales. */
-static ex_id coded_share(struct lower *L, const struct packed *q, int axis, stage_id part, stage_id xs, poly m, poly b, poly n)
+static ex_id coded_share(struct lower *L, const struct packed *q, int axis, stage_id part, stage_id xs, struct row m, poly b, poly n)
 {
 	ex_id y = of_digits(L, q, part, 0, m, b, n);
 
@@ -565,7 +610,7 @@ static ex_id coded_share(struct lower *L, const struct packed *q, int axis, stag
 }
 
 /* The product's stage, whose elements are sums over blocks; index: of an element, m: its row, b: the block. */
-static stage_id sums_of_blocks(struct lower *L, const struct packed *q, const char *name, poly *index, poly *m, poly *b)
+static stage_id sums_of_blocks(struct lower *L, const struct packed *q, const char *name, poly *index, struct row *m, poly *b)
 {
 	stage_id s = low_sums(L, 0, name);
 
@@ -578,7 +623,8 @@ static stage_id sums_of_blocks(struct lower *L, const struct packed *q, const ch
 static stage_id coded_rows(struct lower *L, const struct packed *q, const char *name, int axis, bool zeros)
 {
 	stage_id part = digit_products(L, q, axis, 0), xs = zeros ? coded_sums(L, q, axis) : 0;
-	poly index[LOOP_RANK_MAX], m, b;
+	poly index[LOOP_RANK_MAX], b;
+	struct row m;
 	stage_id s = sums_of_blocks(L, q, name, index, &m, &b);
 
 	stage_body(L->p, s, COMB_SUM, coded_share(L, q, axis, part, xs, m, b, index[low_out_rank(L, 0) - 1]));
@@ -587,7 +633,8 @@ static stage_id coded_rows(struct lower *L, const struct packed *q, const char *
 
 stage_id packed_rows(struct lower *L, const struct packed *q, const char *name, int axis)
 {
-	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0), m, b;
+	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0), b;
+	struct row m;
 	bool zeros = !is_zero(L, grid_at(L, q, 2, none, none));
 	stage_id xs = 0, top = 0, part;
 

@@ -5,11 +5,15 @@
 #define HONE_LOWER_PACKED_H
 #include "lower/lowering.h"
 
+enum { ROW_AXES_MAX = 4 };
+
 struct packed {
 	const struct node *node; /* the DequantizeLinear */
 	int64_t (*shape)[LOOP_RANK_MAX];
-	bool turned;              /* its operands' first axis is N */
-	int64_t rows, K, N;       /* of the product */
+	bool turned;  /* its operands' first axis is N */
+	int64_t K, N; /* of the product */
+	int row_axes; /* axes that the rows of the product lie along: of those of one step, none */
+	int64_t row_dims[ROW_AXES_MAX];
 	int64_t block, count;     /* elements along K that share a scale; blocks of a column */
 	buf_id codes;             /* [K, N]; of 4 bits: [K / 8, N], eight of one column in an i32, the first in its low bits; of digits:
 			       * [K / 2, N], a byte for one of the first half of a block and, in the high bits, that one of the second */
@@ -37,7 +41,7 @@ bool packed_bytes_pay(const struct target *t, bool four_bits, int64_t block, int
 bool packed_find(struct lower *L, bool turned, int64_t rows, const char *algo, int axis, struct packed *q);
 /* Its element (k, n), as f32: widened where it is read or, for many rows, by a stage of its own. */
 ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly n);
-/* The product of one row or, of digits, of several that lie along one axis; operand 0 is summed along `axis`. Sums of each block are
+/* The product of one row or, of digits, of several; operand 0 is summed along `axis`. Sums of each block are
  * multiplied with its scale; the stage of what they add up to, of the shape of the result. */
 stage_id packed_rows(struct lower *L, const struct packed *q, const char *name, int axis);
 #endif
