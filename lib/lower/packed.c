@@ -257,7 +257,7 @@ bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
 {
 	struct packed q;
 
-	return row_axes(L) <= ROW_AXES_MAX && find_form(L, turned, rows, &q) && q.count > 1 && integers_fit(target_of(L), q.words, q.block);
+	return row_axes(L) <= 1 && find_form(L, turned, rows, &q) && q.count > 1 && integers_fit(target_of(L), q.words, q.block);
 }
 
 bool packed_bytes_fit(struct lower *L, bool turned, int64_t rows, int axis)

@@ -387,6 +387,17 @@ static inline void attention_double_sums(const attention_double_vec *a, const at
 	*(attention_double_vec *)out = __builtin_shufflevector(x, y, 0, 1, 4, 5) + __builtin_shufflevector(x, y, 2, 3, 6, 7);
 }
 
+/* The sum of p[0], p[step], .. in the order in which the lanes of a vector are summed above. */
+static inline void attention_float_in_order(const attention_float_vec *p, int step, attention_float_vec *sum)
+{
+	*sum = ((p[0] + p[2 * step]) + (p[step] + p[3 * step])) + ((p[4 * step] + p[6 * step]) + (p[5 * step] + p[7 * step]));
+}
+
+static inline void attention_double_in_order(const attention_double_vec *p, int step, attention_double_vec *sum)
+{
+	*sum = (p[0] + p[step]) + (p[2 * step] + p[3 * step]);
+}
+
 /* Element j of each of the four goes to to[j][s], to[j][s + 1], .. */
 static inline void attention_float_fours(const attention_float_vec *a, const attention_float_vec *b, const attention_float_vec *c,
 					 const attention_float_vec *d, float *const *to, int64_t s)
@@ -417,7 +428,7 @@ static inline void attention_double_fours(const attention_double_vec *a, const a
 	}
 }
 
-/* x[i] becomes e to the power of x[i] - most, which is at most 0, or no number. The sum of all. 2^k times Cephes' polynomial of what is left. */
+/* x[i] becomes e to the power of x[i] - most, which is at most 0, or no number. The sum of all: numbers of 0 at the end change nothing. 2^k times Cephes' polynomial of what is left. */
 static float attention_float_exps(float *x, int64_t n, float most)
 {
 	const float to_int = 0x1.8p23f, least = -87.3f;
@@ -444,12 +455,12 @@ static float attention_float_exps(float *x, int64_t n, float most)
 		p = (attention_floats)((attention_ints)p & ~(attention_ints)(v < least));
 		if (bytes == sizeof v) {
 			*(attention_float_vec *)(x + i) = p;
-			sum += p;
-			continue;
+		} else {
+			memcpy(x + i, &p, bytes);
+			p = (attention_floats){0};
+			memcpy(&p, x + i, bytes);
 		}
-		memcpy(x + i, &p, bytes);
-		for (int64_t k = i; k < n; k++)
-			all += x[k];
+		sum += p;
 	}
 	for (int k = 0; k < attention_float_lanes; k++)
 		all += sum[k];

@@ -198,36 +198,60 @@ static void ATTENTION(turn)(const struct ATTENTION(row) * t, int64_t size, ATTEN
 			*to++ = t[j].q[i];
 }
 
+/* Products of four keys and of as many queries as two vectors have numbers, x: of numbers i, i + lanes, .. of each, which is what a lane of
+ * ATTENTION(dots) sums. sum: of the first vector and of the second, for each key. */
+static inline void ATTENTION(dots_across)(const ATTENTION_REAL *x, const ATTENTION_REAL *const *k, int64_t i, int64_t n,
+					  ATTENTION(vec) sum[2 * ATTENTION_ACROSS])
+{
+	ATTENTION(vec) a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0}, b0 = {0}, b1 = {0}, b2 = {0}, b3 = {0};
+	const ATTENTION_REAL *k0 = k[0], *k1 = k[1], *k2 = k[2], *k3 = k[3];
+
+	for (; i < n; i += ATTENTION(lanes)) {
+		const ATTENTION_REAL *from = x + 2 * ATTENTION(lanes) * i;
+		ATTENTION(vec) a = *(const ATTENTION(vec) *)from, b = *(const ATTENTION(vec) *)(from + ATTENTION(lanes));
+		a0 += a * k0[i];
+		b0 += b * k0[i];
+		a1 += a * k1[i];
+		b1 += b * k1[i];
+		a2 += a * k2[i];
+		b2 += b * k2[i];
+		a3 += a * k3[i];
+		b3 += b * k3[i];
+	}
+	sum[0] = a0, sum[1] = a1, sum[2] = a2, sum[3] = a3;
+	sum[4] = b0, sum[5] = b1, sum[6] = b2, sum[7] = b3;
+}
+
 /* Scores [lo, hi), and up to the next multiple of ATTENTION_ACROSS, of as many rows as two vectors have numbers; x: their queries, side by
- * side. Nothing is summed up across a vector. */
+ * side. Nothing is summed up across a vector, and each score is the sum that ATTENTION(scores) has, in its order: a row's numbers are the
+ * same whatever rows are beside it. */
 static void __attribute__((noinline))
 ATTENTION(scores_across)(struct ATTENTION(row) * t, const ATTENTION_REAL *x, const struct ATTENTION(rows) * k, int64_t lo, int64_t hi,
 			 int64_t size, ATTENTION_REAL scale)
 {
+	enum { SUMS = 2 * ATTENTION_ACROSS };
 	ATTENTION_REAL *to[2 * ATTENTION(lanes)];
+	int64_t whole = size - size % ATTENTION(lanes);
 
 	for (int j = 0; j < 2 * ATTENTION(lanes); j++)
 		to[j] = t[j].score + lo;
 	for (int64_t s = lo; s < hi; s += ATTENTION_ACROSS) {
-		ATTENTION(vec) a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0}, b0 = {0}, b1 = {0}, b2 = {0}, b3 = {0};
-		const ATTENTION_REAL *k0 = ATTENTION(at)(k, s), *k1 = ATTENTION(at)(k, s + 1 < hi ? s + 1 : s),
-				     *k2 = ATTENTION(at)(k, s + 2 < hi ? s + 2 : s), *k3 = ATTENTION(at)(k, s + 3 < hi ? s + 3 : s),
-				     *from = x;
-		for (int64_t i = 0; i < size; i++, from += 2 * ATTENTION(lanes)) {
-			ATTENTION(vec) a = *(const ATTENTION(vec) *)from, b = *(const ATTENTION(vec) *)(from + ATTENTION(lanes));
-			a0 += a * k0[i];
-			b0 += b * k0[i];
-			a1 += a * k1[i];
-			b1 += b * k1[i];
-			a2 += a * k2[i];
-			b2 += b * k2[i];
-			a3 += a * k3[i];
-			b3 += b * k3[i];
-		}
-		a0 *= scale, a1 *= scale, a2 *= scale, a3 *= scale;
-		b0 *= scale, b1 *= scale, b2 *= scale, b3 *= scale;
-		ATTENTION(fours)(&a0, &a1, &a2, &a3, to, s - lo);
-		ATTENTION(fours)(&b0, &b1, &b2, &b3, to + ATTENTION(lanes), s - lo);
+		const ATTENTION_REAL *key[ATTENTION_ACROSS];
+		ATTENTION(vec) part[ATTENTION(lanes) * SUMS], sum[SUMS];
+		for (int j = 0; j < ATTENTION_ACROSS; j++)
+			key[j] = ATTENTION(at)(k, s + j < hi ? s + j : s);
+		for (int i = 0; i < ATTENTION(lanes); i++)
+			ATTENTION(dots_across)(x, key, i, whole, part + i * SUMS);
+		for (int j = 0; j < SUMS; j++)
+			ATTENTION(in_order)(part + j, SUMS, &sum[j]);
+		for (int64_t i = whole; i < size; i++)
+			for (int j = 0; j < SUMS; j++)
+				sum[j] += *(const ATTENTION(vec) *)(x + (2 * i + j / ATTENTION_ACROSS) * ATTENTION(lanes)) *
+					  key[j % ATTENTION_ACROSS][i];
+		for (int j = 0; j < SUMS; j++)
+			sum[j] *= scale;
+		ATTENTION(fours)(sum, sum + 1, sum + 2, sum + 3, to, s - lo);
+		ATTENTION(fours)(sum + 4, sum + 5, sum + 6, sum + 7, to + ATTENTION(lanes), s - lo);
 	}
 }
 
@@ -336,28 +360,29 @@ static inline void ATTENTION(keep)(ATTENTION_REAL *to, const ATTENTION(vec) * x,
 	*(ATTENTION(vec) *)(to + ATTENTION(lanes)) += *y;
 }
 
-/* Adds two vectors of numbers, from number i on, to the results of a few rows, each of which sees all of [lo, hi), which are all of
- * the past or all others. Asks memory for the same numbers of the next block. */
+/* Adds two vectors of numbers, from number i on, of values [lo, hi) to the results of a few rows, in one sum for each. Asks memory for the
+ * same numbers of the next block. */
 static void __attribute__((noinline))
 ATTENTION(add_columns)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t i)
 {
 	ATTENTION(vec) s00 = {0}, s10 = {0}, s20 = {0}, s30 = {0}, s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
 	const ATTENTION_REAL *p0 = t[0]->score, *p1 = t[1]->score, *p2 = t[2]->score, *p3 = t[3]->score;
 
-	const ATTENTION_REAL *from = ATTENTION(at)(v, lo) + i;
-	int64_t stride = lo < v->npast ? v->past_stride : v->stride;
-
-	for (int64_t s = lo; s < hi; s++, from += stride) {
-		ATTENTION(vec) x = *(const ATTENTION(vec) *)from, y = *(const ATTENTION(vec) *)(from + ATTENTION(lanes));
-		__builtin_prefetch(s + ATTENTION_BLOCK < v->used ? from + ATTENTION_BLOCK * stride : from);
-		s00 += p0[s] * x;
-		s01 += p0[s] * y;
-		s10 += p1[s] * x;
-		s11 += p1[s] * y;
-		s20 += p2[s] * x;
-		s21 += p2[s] * y;
-		s30 += p3[s] * x;
-		s31 += p3[s] * y;
+	for (int64_t s = lo, end; s < hi;) {
+		const ATTENTION_REAL *from = ATTENTION(at)(v, s) + i;
+		int64_t stride = s < v->npast ? v->past_stride : v->stride;
+		for (end = s < v->npast && v->npast < hi ? v->npast : hi; s < end; s++, from += stride) {
+			ATTENTION(vec) x = *(const ATTENTION(vec) *)from, y = *(const ATTENTION(vec) *)(from + ATTENTION(lanes));
+			__builtin_prefetch(s + ATTENTION_BLOCK < v->used ? from + ATTENTION_BLOCK * stride : from);
+			s00 += p0[s] * x;
+			s01 += p0[s] * y;
+			s10 += p1[s] * x;
+			s11 += p1[s] * y;
+			s20 += p2[s] * x;
+			s21 += p2[s] * y;
+			s30 += p3[s] * x;
+			s31 += p3[s] * y;
+		}
 	}
 	ATTENTION(keep)(t[0]->out + i, &s00, &s01);
 	ATTENTION(keep)(t[1]->out + i, &s10, &s11);
@@ -365,47 +390,61 @@ ATTENTION(add_columns)(struct ATTENTION(row) *const *t, const struct ATTENTION(r
 	ATTENTION(keep)(t[3]->out + i, &s30, &s31);
 }
 
-static int64_t ATTENTION(within)(int64_t s, int64_t lo, int64_t hi) { return s < lo ? lo : s > hi ? hi : s; }
+/* Numbers of a result that vectors hold; the others are summed one by one. */
+static int64_t ATTENTION(in_vectors)(int64_t size) { return size - size % (2 * ATTENTION(lanes)); }
 
 /* Adds values [lo, hi) to the results of rows t[0, n), of which there are at most ATTENTION_QUERIES. spare: room for a result. */
 static void ATTENTION(add_block)(struct ATTENTION(row) * t, int n, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t size,
 				 ATTENTION_REAL *spare)
 {
 	struct ATTENTION(row) none = {.score = t[n - 1].score, .out = spare}, *each[ATTENTION_QUERIES];
-	int64_t all_lo = lo, all_hi = hi, i = 0;
 
-	for (int j = 0; j < n; j++) {
-		int64_t end = t[j].seen ? t[j].hi : lo;
-		all_lo = t[j].lo > all_lo ? t[j].lo : all_lo;
-		all_hi = end < all_hi ? end : all_hi;
-	}
-	all_lo = ATTENTION(within)(all_lo, lo, hi);
-	all_hi = ATTENTION(within)(all_hi, all_lo, hi);
 	for (int j = 0; j < ATTENTION_QUERIES; j++)
 		each[j] = j < n ? &t[j] : &none;
-	for (; all_lo < all_hi && i + 2 * ATTENTION(lanes) <= size; i += 2 * ATTENTION(lanes))
-		ATTENTION(add_columns)(each, v, all_lo, all_hi, i);
-	for (int j = 0; j < n; j++) {
-		int64_t own_lo = ATTENTION(within)(t[j].lo, lo, hi), own_hi = ATTENTION(within)(t[j].seen ? t[j].hi : lo, own_lo, hi);
-		if (all_lo == all_hi) {
-			ATTENTION(add)(&t[j], v, own_lo, own_hi, 0, size);
-			continue;
-		}
-		ATTENTION(add)(&t[j], v, own_lo, all_lo, 0, size);
-		ATTENTION(add)(&t[j], v, all_lo, all_hi, i, size);
-		ATTENTION(add)(&t[j], v, all_hi, own_hi, 0, size);
+	for (int64_t i = 0; i < ATTENTION(in_vectors)(size); i += 2 * ATTENTION(lanes))
+		ATTENTION(add_columns)(each, v, lo, hi, i);
+	for (int j = 0; j < n; j++)
+		ATTENTION(add)(&t[j], v, lo, hi, ATTENTION(in_vectors)(size), size);
+}
+
+/* The end of the block of keys that s is in, before hi. Blocks begin at multiples, whatever the rows of a tile see. */
+static int64_t ATTENTION(block_end)(int64_t s, int64_t hi)
+{
+	int64_t end = s - s % ATTENTION_BLOCK + ATTENTION_BLOCK;
+
+	return end < hi ? end : hi;
+}
+
+/* The result of a row anew, without values whose part is 0: its sums are those of ATTENTION(add_block). block: room for a result. */
+static void ATTENTION(values_seen)(struct ATTENTION(row) * r, const struct ATTENTION(rows) * v, int64_t size, ATTENTION_REAL *block)
+{
+	struct ATTENTION(row) sum = {.score = r->score, .out = block};
+	int64_t whole = ATTENTION(in_vectors)(size);
+
+	memset(r->out, 0, sizeof *r->out * (size_t)size);
+	for (int64_t s = r->lo, end; s < r->hi; s = end) {
+		end = ATTENTION(block_end)(s, r->hi);
+		struct ATTENTION(rows) rows = ATTENTION(readable)(v, s, end);
+		memset(block, 0, sizeof *block * (size_t)whole);
+		ATTENTION(add)(&sum, &rows, s, end, 0, whole);
+		for (int64_t i = 0; i < whole; i++)
+			r->out[i] += block[i];
+		ATTENTION(add)(r, &rows, s, end, whole, size);
 	}
 }
 
-/* The results of rows t[0, n). */
+/* The results of rows t[0, n), whose keys are of [lo, hi). A value that a row does not see has no part, so all add the same blocks. */
 static void ATTENTION(values)(struct ATTENTION(row) * t, int n, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t size,
 			      ATTENTION_REAL *spare)
 {
-	for (int j = 0; j < n; j++)
+	for (int j = 0; j < n; j++) {
+		int64_t own = t[j].seen ? t[j].lo : hi, end = t[j].seen ? t[j].hi : hi;
 		memset(t[j].out, 0, sizeof *t[j].out * (size_t)size);
+		memset(t[j].score + lo, 0, sizeof *t[j].score * (size_t)(own - lo));
+		memset(t[j].score + end, 0, sizeof *t[j].score * (size_t)(hi - end));
+	}
 	for (int64_t s = lo, end; s < hi; s = end) {
-		end = s + ATTENTION_BLOCK < hi ? s + ATTENTION_BLOCK : hi;
-		end = s < v->npast && v->npast < end ? v->npast : end;
+		end = ATTENTION(block_end)(s, hi);
 		struct ATTENTION(rows) block = ATTENTION(readable)(v, s, end);
 		for (int j = 0; j < n; j += ATTENTION_QUERIES)
 			ATTENTION(add_block)(t + j, attention_few(n - j), &block, s, end, size, spare);
@@ -414,14 +453,10 @@ static void ATTENTION(values)(struct ATTENTION(row) * t, int n, const struct ATT
 		bool number = true;
 		for (int64_t i = 0; i < size; i++)
 			number &= t[j].out[i] == t[j].out[i];
-		if (number || !t[j].seen)
-			continue;
-		memset(t[j].out, 0, sizeof *t[j].out * (size_t)size);
-		for (int64_t s = t[j].lo, end; s < t[j].hi; s = end) {
-			end = s + ATTENTION_BLOCK < t[j].hi ? s + ATTENTION_BLOCK : t[j].hi;
-			struct ATTENTION(rows) block = ATTENTION(readable)(v, s, end);
-			ATTENTION(add)(&t[j], &block, s, end, 0, size);
-		}
+		if (!number && t[j].seen)
+			ATTENTION(values_seen)(&t[j], v, size, spare);
+		else if (!number)
+			memset(t[j].out, 0, sizeof *t[j].out * (size_t)size);
 	}
 }
 
