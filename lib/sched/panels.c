@@ -282,7 +282,8 @@ void turn_rows(struct schedule *r, struct tile *q)
 	struct loop_prog *p = r->p;
 	const struct stage s = *lstage(p, q->anchor);
 
-	if (q->row_axis < 0 || q->dot || q->groups > 1 || s.naxes != s.nspatial + 1 || s.scan || p->usual || r->outside || r->blocks)
+	if (q->row_axis < 0 || q->dot || q->groups > 1 || s.naxes != s.nspatial + 1 || s.scan || p->usual || r->outside || r->blocks ||
+	    r->lines)
 		return;
 	for (int i = 0; i < q->nread; i++) {
 		buf_id b = lex(p, q->read[i])->buf;

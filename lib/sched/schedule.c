@@ -489,14 +489,14 @@ static void sum_rows(struct schedule *r, stage_id product)
 			template_row_sum(r, s);
 }
 
-/* Is the loop in no other? */
-static bool is_outermost(struct loop_prog *p, nest_id loop)
+/* Is the loop in no other but that one? outer NULL: in none. */
+static bool is_just_inside(struct loop_prog *p, nest_id loop, const char *outer)
 {
 	nest_id n = lnest(p, loop)->parent;
 
 	while (n && lnest(p, n)->kind == NEST_SEQ)
 		n = lnest(p, n)->parent;
-	return !n;
+	return n == (outer ? loop_find(p, outer) : 0);
 }
 
 /* A padded copy of images of varying sizes, read by a window: of one image at a time, where the reader takes one after the other. (Known
@@ -514,7 +514,7 @@ static void place_copy(struct schedule *r, stage_id s)
 		return;
 	const char *loop = axis_loop(r, reader, 0, ""), *name = sym_str(lstage(p, s)->name), *sample = sched_name(r, "%s.place", name);
 	nest_id images = loop_find(p, loop);
-	if (!images || !is_outermost(p, images) || sched_word(r, sample, place, 2, 0) == 1)
+	if (!images || !is_just_inside(p, images, NULL) || sched_word(r, sample, place, 2, 0) == 1)
 		return;
 	if (!sched_try(r, PRIM_AT, name, loop))
 		sched_drop(r, sample);
@@ -581,10 +581,38 @@ static void schedule_part(struct schedule *r)
 		}
 }
 
-/* Each part as if it were a program of its own. */
+/* The part, in the loop inside[part] of a later one, and around what it takes of an earlier one, if that pays. */
+static void schedule_with_producer(struct schedule *r, const char **inside)
+{
+	static const char *const place[] = {"whole", "lines"};
+	struct loop_prog *p = r->p;
+	struct producer q;
+	const char *sample = NULL;
+
+	if (producer_find(p, &q)) {
+		sample = sched_name(r, "%s.place", sym_str(lstage(p, q.maker)->name));
+		if (sched_word(r, sample, place, 2, q.pays) == 1)
+			r->lines = q.axis + 1;
+	}
+	r->outside = inside[p->part];
+	schedule_part(r);
+	r->outside = NULL;
+	if (!r->lines)
+		return;
+	const char *loop = axis_loop(r, q.reader, q.axis, "");
+	nest_id lines = loop_find(p, loop);
+	r->lines = 0;
+	if (lines && is_just_inside(p, lines, inside[p->part]) && producer_place(r, &q, loop))
+		inside[q.part] = loop;
+	else
+		sched_settle(r, sample, 0);
+}
+
+/* Each part as if it were a program of its own, the last one first: it may compute others where it reads them. */
 static void schedule_parts(struct schedule *r, uint32_t parts)
 {
 	struct loop_prog *p = r->p;
+	const char **inside = ARENA_ARRAY(&p->arena, const char *, parts + 1);
 	stage_id result = find_result(p);
 
 	for (p->part = 1; p->part <= parts; p->part++) {
@@ -592,9 +620,8 @@ static void schedule_parts(struct schedule *r, uint32_t parts)
 		if (result)
 			lay_out_results(r, result);
 	}
-	for (p->part = 1; p->part <= parts; p->part++)
-		schedule_part(r);
-	p->part = 0;
+	for (p->part = parts; p->part > 0; p->part--)
+		schedule_with_producer(r, inside);
 }
 
 static bool has_scan(struct loop_prog *p)

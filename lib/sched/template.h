@@ -14,10 +14,11 @@ struct schedule {
 	const struct samples *want; /* decisions of who asks for the schedule; may be NULL */
 	struct samples met;         /* samples so far */
 	/* vectors along another axis than the contiguous one, operands and results transposed a panel at a time (across.c): */
-	int along;                       /* that axis of the anchor; -1: no */
-	buf_id moving;                   /* the operand that varies along that axis; 0: none */
-	int moving_dim;                  /* the operand's dim that is the axis */
-	int leading;                     /* axes of the anchor whose loops stay outermost: a step's results are turned in it */
+	int along;      /* that axis of the anchor; -1: no */
+	buf_id moving;  /* the operand that varies along that axis; 0: none */
+	int moving_dim; /* the operand's dim that is the axis */
+	int leading;    /* axes of the anchor whose loops stay outermost: a step's results are turned in it */
+	int lines;      /* 1 + the axis of the anchor whose loop is outermost: in it another part is computed; 0: there is none */
 	const struct row_blocks *blocks; /* of the next tile; NULL: as it chooses */
 	const char *outside; /* panels that are the same in all iterations of that loop are packed outside of it; NULL: there is none */
 };
@@ -97,6 +98,18 @@ stage_id writer_here(struct loop_prog *p, buf_id b); /* the stage of the part th
 bool is_operand(struct loop_prog *p, buf_id b);      /* does the part take it from outside? */
 bool is_result(struct loop_prog *p, buf_id b);       /* is it read outside? */
 const char *sched_fresh(struct schedule *r, const char *name); /* the name of a buffer that an earlier part has not made */
+
+/* What another part makes for the only product of the part that is looked at. */
+struct producer {
+	buf_id made;
+	stage_id maker, reader; /* of the buffer */
+	uint32_t part;          /* the other one */
+	int axis;               /* of the reader: in each of its steps it wants a line of the buffer */
+	bool pays;              /* is it better to compute line by line than all before? */
+};
+bool producer_find(struct loop_prog *p, struct producer *q);
+/* Computes a line in each iteration of the loop. false: that cannot be, and nothing has changed. */
+bool producer_place(struct schedule *r, const struct producer *q, const char *loop);
 
 /* ---- the program ---- */
 

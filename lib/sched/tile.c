@@ -73,7 +73,7 @@ static bool batch_axis(struct loop_prog *p, const struct tile *q, int axis)
 static void other_loops(struct schedule *r, const struct tile *q, bool batches, struct words *order)
 {
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
-		if (a != q->vec_axis && a != q->row_axis && a >= q->outer && batch_axis(r->p, q, a) == batches)
+		if (a != q->vec_axis && a != q->row_axis && a >= q->outer && a != q->lines - 1 && batch_axis(r->p, q, a) == batches)
 			words_add(order, axis_loop(r, q->anchor, a, ""));
 }
 
@@ -93,6 +93,8 @@ static bool order_spatial(struct schedule *r, struct tile *q)
 	struct loop_prog *p = r->p;
 	bool reuse = reuses_panels(p, q), panels_inside = (!reuse && !q->transposed_by_panel) || q->rows_outside;
 	struct words order = {.gap = !q->group_loop};
+	if (q->lines)
+		words_add(&order, axis_loop(r, q->anchor, q->lines - 1, ""));
 	if (q->group_loop)
 		words_add(&order, q->group_loop);
 	other_loops(r, q, true, &order);
@@ -103,7 +105,7 @@ static bool order_spatial(struct schedule *r, struct tile *q)
 	other_loops(r, q, false, &order);
 	q->home = q->panel_loop;
 	for (int a = 0; a < lstage(p, q->anchor)->nspatial && reuse && !panels_inside; a++)
-		if (a != q->vec_axis && a != q->row_axis && a >= q->outer && !batch_axis(p, q, a))
+		if (a != q->vec_axis && a != q->row_axis && a >= q->outer && a != q->lines - 1 && !batch_axis(p, q, a))
 			q->home = axis_loop(r, q->anchor, a, "");
 	if (q->tloop) {
 		words_add(&order, q->tiles);
@@ -124,7 +126,7 @@ static void choose_chunk(struct schedule *r, struct tile *q)
 	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[64], usual = k0; /* halved to nothing */
 	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = fitted.chunk_over * panel_room(p);
 	if (q->dot || !q->result || q->row_axis < 0 || k0 < 2 * fitted.chunk_min || q->rows_outside || q->block || q->channels_outside ||
-	    q->overlap)
+	    q->overlap || q->lines)
 		return;
 	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > fitted.chunk_min)
 		usual = (usual + 1) / 2;
@@ -287,7 +289,7 @@ static void choose_order(struct schedule *r, struct tile *q)
 		q->rows_outside = sched_word(r, "order", order, 2, rows_first(p, q)) == 1;
 	for (int64_t b = 2; b < tiles && n < 6; b *= 2)
 		choice[n++] = b;
-	if (n > 1 && !q->rows_outside && !q->borders && !q->outer)
+	if (n > 1 && !q->rows_outside && !q->borders && !q->outer && !q->lines)
 		q->block = sched_sample(r, q->block_sample = "block", choice, n, 0);
 }
 
@@ -458,6 +460,7 @@ static bool begin_tile(struct schedule *r, struct tile *q)
 	q->borders = !q->phases && has_guard(p, lstage(p, q->anchor)->body);
 	q->function = calls_function(p, q);
 	q->outer = r->leading;
+	q->lines = r->lines;
 	return true;
 }
 

@@ -28,6 +28,7 @@ struct tile {
 	const char *group_loop; /* over them */
 	int rows, vectors;      /* the tile's size */
 	int outer;              /* leading axes that stay outermost: operands are packed inside them */
+	int lines;              /* 1 + the axis that stays outermost, whatever its number; 0: there is none */
 	int nread;              /* reads of the anchor */
 	ex_id read[READS_MAX];
 	double loads[READS_MAX]; /* instructions to load a vector of each (count_loads) */

@@ -195,7 +195,8 @@ static void count_steps(struct schedule *r, struct tile *q)
 
 static bool may_be_rows(const struct stage *s, const struct tile *q, int axis)
 {
-	return axis >= q->outer && axis != q->vec_axis && s->axis[axis].extent > 1 && s->axis[axis].kind != AXIS_SCAN;
+	return axis >= q->outer && axis != q->lines - 1 && axis != q->vec_axis && s->axis[axis].extent > 1 &&
+	       s->axis[axis].kind != AXIS_SCAN;
 }
 
 /* Reads that vary along the vectors but not along that axis: one load serves all rows. */

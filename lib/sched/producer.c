@@ -1,0 +1,138 @@
+/* Producer at consumer: what a part makes for another one is computed line by line where that reads it, so that it stays in the cache. */
+#include "sched/fitted.h"
+#include "sched/template.h"
+
+/* The product that alone reads the buffer; 0: there is none. */
+static stage_id sole_product(struct loop_prog *p, buf_id b)
+{
+	stage_id found = 0;
+
+	if (lbuf(p, b)->scope != SCOPE_SCRATCH)
+		return 0;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		if (lstage(p, s)->gone || !stage_reads(p, s, b))
+			continue;
+		if (found || lstage(p, s)->comb != COMB_SUM || lstage(p, s)->scan || !has_reuse(p, s))
+			return 0;
+		found = s;
+	}
+	return found;
+}
+
+/* Does each read of the buffer go along its dim d with the stage's axis a, and nowhere else with that? */
+static bool read_in_lines(struct loop_prog *p, stage_id s, buf_id b, int a, int d)
+{
+	ex_id read[READS_MAX];
+	int n = stage_all_reads(p, s, read);
+
+	for (int i = 0; i < n; i++) {
+		const struct ex *x = lex(p, read[i]);
+		for (int k = 0; x->buf == b && k < x->n; k++)
+			if (k == d ? x->index[k] != stage_axis(p, s, a) : poly_uses(p->P, x->index[k], lstage(p, s)->axis[a].var))
+				return false;
+		if (x->buf == b && x->dyn_dim >= 0)
+			return false;
+	}
+	return n < READS_MAX && lbuf(p, b)->shape[d] == lstage(p, s)->axis[a].extent;
+}
+
+/* The axis of the product whose steps are lines of the buffer: of those that it has in common with it, the outermost in memory. Two more are
+ * left then for a tile. -1: there is none. */
+static int axis_of_lines(struct loop_prog *p, stage_id s, buf_id b)
+{
+	const struct stage *t = lstage(p, s);
+	const struct loop_buf *x = lbuf(p, b);
+	int wide = 0;
+
+	for (int a = 0; a < t->nspatial; a++)
+		wide += t->axis[a].extent > 1;
+	for (int i = 0; wide > 2 && i < x->rank - 1; i++) {
+		int d = x->layout.n ? x->layout.part[i].axis : i;
+		for (int a = 0; a < t->nspatial; a++)
+			if (t->axis[a].extent > 1 && t->axis[a].kind == AXIS_SPATIAL && read_in_lines(p, s, b, a, d))
+				return a;
+	}
+	return -1;
+}
+
+/* Bytes of constants that the stages of the part read. */
+static double constant_bytes(struct loop_prog *p, uint32_t part)
+{
+	double bytes = 0;
+
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		bool read = false;
+		for (stage_id s = 1; s < p->stages.n && lbuf(p, b)->scope == SCOPE_CONST && !read; s++)
+			read = !lstage(p, s)->gone && lstage(p, s)->part == part && stage_reads(p, s, b);
+		bytes += read ? (double)dtype_size(lbuf(p, b)->dtype) * (double)buf_elems(p, b) : 0;
+	}
+	return bytes;
+}
+
+/* Cycles to have so many bytes in the first-level cache again. */
+static double reload_cycles(const struct target *m, double bytes, double beside)
+{
+	double all = bytes + beside;
+
+	return all <= fitted.cache_share * (double)m->l1   ? 0
+	       : all <= fitted.cache_share * (double)m->l2 ? bytes / m->l2_a_cycle
+							   : bytes / m->l3_a_cycle;
+}
+
+/* Is it less to read the constants of both parts anew for each line than to write the whole buffer and to read it? */
+static bool lines_pay(struct loop_prog *p, const struct producer *q)
+{
+	struct target m = sched_machine(p);
+	double whole = (double)dtype_size(lbuf(p, q->made)->dtype) * (double)buf_elems(p, q->made);
+	double lines = (double)lstage(p, q->reader)->axis[q->axis].extent, line = whole / lines;
+	double constants = constant_bytes(p, q->part) + constant_bytes(p, lstage(p, q->reader)->part);
+
+	return lines * reload_cycles(&m, constants, 2 * line) < 2 * reload_cycles(&m, whole, 0);
+}
+
+/* Is the part one product, whose sums no transform makes, with what is done to them? */
+static bool is_plain(struct loop_prog *p, uint32_t part)
+{
+	uint32_t before = p->part;
+	int sums = 0, others = 0;
+
+	p->part = part;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		if (!stage_here(p, s))
+			continue;
+		sums += lstage(p, s)->comb == COMB_SUM && !is_dot(p, s) && lbuf(p, lstage(p, s)->out)->dtype == DT_F32;
+		others += (lstage(p, s)->comb != COMB_NONE && lstage(p, s)->comb != COMB_SUM) || stage_choice(p, s);
+	}
+	p->part = before;
+	return sums == 1 && !others;
+}
+
+bool producer_find(struct loop_prog *p, struct producer *q)
+{
+	uint32_t part = p->part;
+
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		stage_id maker = buf_writer(p, b), reader = maker && !lstage(p, maker)->gone ? sole_product(p, b) : 0;
+		if (!reader || lstage(p, reader)->part != part || lstage(p, maker)->part == part || !is_plain(p, part) ||
+		    !is_plain(p, lstage(p, maker)->part))
+			continue;
+		*q = (struct producer){b, maker, reader, lstage(p, maker)->part, axis_of_lines(p, reader, b), false};
+		if (q->axis >= 0) {
+			q->pays = lines_pay(p, q);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool producer_place(struct schedule *r, const struct producer *q, const char *loop)
+{
+	struct loop_prog *p = r->p;
+
+	if (!sched_try(r, PRIM_AT, sym_str(lstage(p, q->maker)->name), loop))
+		return false;
+	for (stage_id s = q->maker - 1; s > 0; s--)
+		if (!lstage(p, s)->gone && lstage(p, s)->part == q->part && lstage(p, s)->comb != COMB_NONE)
+			sched_try(r, PRIM_AT, sym_str(lstage(p, s)->name), loop);
+	return true;
+}
