@@ -38,6 +38,9 @@ ok $? "--write-plan is what ge-fuse reads"
 HONE_KB=none tune-graph --trials 0 m.g -o none.g 2>err && same_graph none.g usual.g
 ok $? "without records the groups are the usual ones"
 
+HONE_KB=won.kb tune-graph --trials 1 m.g -o timed.g 2>err && kb dump --kb won.kb | grep -q '^samples' && ! grep -q '0\.500' err && equal timed.g m.g
+ok $? "what others have measured is timed first"
+
 # A segment alone.
 head -1 segments >text && tune-graph --trials 1 --segment "$(cat text)" >records 2>err && grep -qxF "task $(cat text)" records && kb put --kb alone <records >/dev/null
 ok $? "--segment prints records"

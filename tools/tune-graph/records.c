@@ -30,14 +30,14 @@ static void commit(const struct book *b, struct kb_record *r, struct arena *a)
 		die_errno(EX_IO, "standard output");
 }
 
-static struct kb_record record_of(const struct book *b, const struct segment *s, const uint32_t *group, struct arena *a)
+static struct kb_record record_of(const struct book *b, const char *task, const char *plan, struct arena *a)
 {
 	struct kb_record r = {0};
 
 	kb_set_field(&r, "kind", "graph", a);
-	kb_set_field(&r, "task", s->text, a);
+	kb_set_field(&r, "task", task, a);
 	kb_set_field(&r, "target", b->target, a);
-	kb_set_field(&r, "plan", choice_text(group, s->n, a), a);
+	kb_set_field(&r, "plan", plan, a);
 	kb_set_field(&r, "tool", b->tool, a);
 	if (b->cold_bytes)
 		kb_set_field(&r, "cold-weights", arena_printf(a, "%llu", (unsigned long long)b->cold_bytes), a);
@@ -57,33 +57,73 @@ static const char *samples_text(const struct measurement *m, struct arena *a)
 	return copy;
 }
 
+static void write_measurement(struct kb_record *r, const struct measurement *m, struct arena *a)
+{
+	kb_set_field(r, "verdict", verdict_name(m->verdict), a);
+	if (m->why)
+		kb_set_field(r, "why", m->why, a);
+	if (!verdict_timed(m->verdict))
+		return;
+	kb_set_field(r, "samples", samples_text(m, a), a);
+	kb_set_field(r, "ratio", arena_printf(a, "%.6g", m->ratio), a);
+	kb_set_field(r, "lo", arena_printf(a, "%.6g", m->lo), a);
+	kb_set_field(r, "hi", arena_printf(a, "%.6g", m->hi), a);
+}
+
 void book_put(const struct book *b, const struct segment *s, const struct choice *c, double mean)
 {
 	struct arena a = {0};
-	struct kb_record r = record_of(b, s, c->group, &a);
-	const struct measurement *m = &c->result;
+	struct kb_record r = record_of(b, s->text, choice_text(c->group, s->n, &a), &a);
 
 	kb_set_field(&r, "base", choice_text(s->usual, s->n, &a), &a);
 	kb_set_field(&r, "how", c->how, &a);
-	kb_set_field(&r, "verdict", verdict_name(m->verdict), &a);
-	if (m->why)
-		kb_set_field(&r, "why", m->why, &a);
-	if (verdict_timed(m->verdict)) {
-		kb_set_field(&r, "samples", samples_text(m, &a), &a);
-		kb_set_field(&r, "ratio", arena_printf(&a, "%.6g", m->ratio), &a);
-		kb_set_field(&r, "lo", arena_printf(&a, "%.6g", m->lo), &a);
-		kb_set_field(&r, "hi", arena_printf(&a, "%.6g", m->hi), &a);
-	}
+	write_measurement(&r, &c->result, &a);
 	if (mean > 0)
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean), &a);
 	commit(b, &r, &a);
 	arena_release(&a);
 }
 
+static const char *hex(struct digest d, struct arena *a)
+{
+	char text[33];
+
+	digest_hex(d, text);
+	return arena_str(a, text);
+}
+
+static const char *model_task(struct digest model, struct arena *a) { return arena_printf(a, "model %s", hex(model, a)); }
+
+void book_put_whole(const struct book *b, struct digest model, struct digest plan, const struct measurement *m)
+{
+	struct arena a = {0};
+	struct kb_record r = record_of(b, model_task(model, &a), hex(plan, &a), &a);
+
+	write_measurement(&r, m, &a);
+	commit(b, &r, &a);
+	arena_release(&a);
+}
+
+enum verdict book_recall_whole(const struct book *b, struct digest model, struct digest plan, double *ratio)
+{
+	struct kb_list l = {0};
+	struct arena a = {0};
+	enum verdict v = VERDICT_COUNT;
+
+	kb_find(b->kb, "graph", model_task(model, &a), &l, &a);
+	for (size_t i = 0; i < l.n; i++)
+		if (!kb_compare_targets(field(&l.a[i], "target"), b->target) && !strcmp(field(&l.a[i], "plan"), hex(plan, &a))) {
+			v = verdict_parse(field(&l.a[i], "verdict"), strlen(field(&l.a[i], "verdict")));
+			*ratio = number(&l.a[i], "ratio");
+		}
+	arena_release(&a);
+	return v;
+}
+
 void book_put_searched(const struct book *b, const struct segment *s)
 {
 	struct arena a = {0};
-	struct kb_record r = record_of(b, s, s->won ? s->won : s->usual, &a);
+	struct kb_record r = record_of(b, s->text, choice_text(s->won ? s->won : s->usual, s->n, &a), &a);
 
 	kb_set_field(&r, "base", choice_text(s->usual, s->n, &a), &a);
 	kb_set_field(&r, "trials", arena_printf(&a, "%zu", b->trials), &a);
@@ -111,10 +151,12 @@ void book_recall(const struct book *b, struct segment *s, struct arena *a)
 		uint32_t *group = ARENA_ARRAY(a, uint32_t, s->n);
 		if (!counts(b, s, r, a) || !choice_parse(field(r, "plan"), s->n, group))
 			continue;
-		s->done |= kb_get_field(r, "trials") && number(r, "trials") >= (double)b->trials;
-		if (mean <= 0 || mean >= KB_MATERIAL || strcmp(field(r, "verdict"), "faster") || (s->won && s->mean <= mean))
+		s->done |= kb_is_ours(r) && kb_get_field(r, "trials") && number(r, "trials") >= (double)b->trials;
+		bool foreign = !kb_is_ours(r), worse = s->won && (foreign != s->foreign ? foreign : s->mean <= mean);
+		if (mean <= 0 || mean >= KB_MATERIAL || strcmp(field(r, "verdict"), "faster") || worse)
 			continue;
 		s->won = group;
+		s->foreign = foreign;
 		s->mean = mean;
 		s->how = arena_str(a, field(r, "how"));
 	}
@@ -130,7 +172,8 @@ void book_recall_choice(const struct book *b, const struct segment *s, struct ch
 	for (size_t i = 0; i < l.n && !c->measured; i++) {
 		const struct kb_record *r = &l.a[i];
 		const char *verdict = field(r, "verdict");
-		if (!*verdict || kb_get_field(r, "mean") || !counts(b, s, r, a) || strcmp(field(r, "plan"), choice_text(c->group, s->n, a)))
+		if (!*verdict || kb_get_field(r, "mean") || !kb_is_ours(r) || !counts(b, s, r, a) ||
+		    strcmp(field(r, "plan"), choice_text(c->group, s->n, a)))
 			continue;
 		c->measured = true;
 		c->result = (struct measurement){.verdict = verdict_parse(verdict, strlen(verdict)),

@@ -161,15 +161,19 @@ double bench_predict(const struct bench *b, const uint32_t *group, struct arena 
 	return seconds;
 }
 
-/* STEM.so, as hone build makes it of a graph. */
-static bool build(const struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
+/* STEM.so of groups with layouts, as hone build makes it. */
+static bool build_laid(const struct bench *b, const char *laid, const char *stem, struct arena *a)
 {
-	const char *laid = arena_printf(a, "%s.laid.g", stem), *given = arena_printf(a, "%s.given.g", stem),
-		   *planned = arena_printf(a, "%s.planned.g", stem);
+	const char *given = arena_printf(a, "%s.given.g", stem), *planned = arena_printf(a, "%s.planned.g", stem);
 
-	return lay_out(b, group, stem, a) && !tool_run(b, NULL, (const char *const[]){"ge-schedule", "-q", "-o", given, laid, NULL}) &&
+	return !tool_run(b, NULL, (const char *const[]){"ge-schedule", "-q", "-o", given, laid, NULL}) &&
 	       !tool_run(b, NULL, (const char *const[]){"ge-plan", "-q", "-o", planned, given, NULL}) &&
 	       !tool_run(b, NULL, (const char *const[]){"ge-emit", "-q", "-o", stem, planned, NULL});
+}
+
+static bool build(const struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
+{
+	return lay_out(b, group, stem, a) && build_laid(b, arena_printf(a, "%s.laid.g", stem), stem, a);
 }
 
 /* ---- timing ---- */
@@ -216,24 +220,38 @@ static void time_once(const struct bench *b, const char *library, uint64_t seed,
 		r->verdict = VERDICT_UNSURE;
 }
 
+/* FOLDER/other.so against the usual library: first their numbers, then their times. */
+static void judge(const struct bench *b, uint64_t seed, struct measurement *r, struct arena *a)
+{
+	const char *library = file_of(b, "other.so", a);
+	int differs = tool_run(b, NULL, (const char *const[]){"run-cmp", library, arena_printf(a, "%s.so", b->usual), NULL});
+
+	if (differs)
+		*r = (struct measurement){.verdict = differs == EX_DIFFERENT ? VERDICT_WRONG : VERDICT_CRASH, .why = tool_said(b, a)};
+	else
+		time_once(b, library, seed, r, a);
+}
+
+void bench_whole(struct bench *b, const char *usual, const char *other, struct measurement *r, struct arena *a)
+{
+	b->usual = file_of(b, "usual", a);
+	if (build_laid(b, usual, b->usual, a) && build_laid(b, other, file_of(b, "other", a), a))
+		judge(b, 0, r, a);
+	else
+		*r = (struct measurement){.verdict = VERDICT_BUILD, .why = tool_said(b, a)};
+}
+
 bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a)
 {
-	const char *stem = file_of(b, "other", a), *library = arena_printf(a, "%s.so", stem);
-
 	if (!b->usual) {
 		const char *usual = file_of(b, "usual", a);
 		if (!build(b, b->segment->usual, usual, a))
 			return false;
 		b->usual = usual;
 	}
-	if (!build(b, group, stem, a)) {
-		*r = (struct measurement){.verdict = VERDICT_BUILD, .why = tool_said(b, a)};
-		return true;
-	}
-	int differs = tool_run(b, NULL, (const char *const[]){"run-cmp", library, arena_printf(a, "%s.so", b->usual), NULL});
-	if (differs)
-		*r = (struct measurement){.verdict = differs == EX_DIFFERENT ? VERDICT_WRONG : VERDICT_CRASH, .why = tool_said(b, a)};
+	if (build(b, group, file_of(b, "other", a), a))
+		judge(b, seed, r, a);
 	else
-		time_once(b, library, seed, r, a);
+		*r = (struct measurement){.verdict = VERDICT_BUILD, .why = tool_said(b, a)};
 	return true;
 }

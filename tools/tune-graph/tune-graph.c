@@ -20,8 +20,9 @@
 
 enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_COLD, OPT_KB, OPT_SEGMENTS, OPT_SEGMENT, OPT_WRITE_PLAN };
 enum { TRIALS = 4, STEPS_MOST = 3, REMEASUREMENTS = 2 };
-#define TRY_SECONDS 2.0  /* of one measurement */
-#define AHEAD       0.98 /* of the time of the best so far: a step further must be below */
+#define TRY_SECONDS   2.0  /* of one measurement of a segment, */
+#define WHOLE_SECONDS 8.0  /* and of a model */
+#define AHEAD         0.98 /* of the time of the best so far: a step further must be below */
 
 static double seconds;
 static size_t trials = TRIALS;
@@ -113,6 +114,21 @@ static void confirm(struct bench *b, const struct book *book, const struct choic
 	s->mean = mean;
 }
 
+/* Numbers from elsewhere are not used: what they say that won is timed here. */
+static void confirm_foreign(struct bench *b, const struct book *book)
+{
+	struct segment *s = b->segment;
+	struct choice c = {.group = (uint32_t *)s->won, .how = s->how};
+
+	s->won = NULL;
+	s->foreign = false;
+	book_recall_choice(book, s, &c, &arena);
+	if (!c.measured && bench_measure(b, c.group, 0, &c.result, &arena))
+		book_put(book, s, &c, 0);
+	if (c.result.verdict == VERDICT_FASTER)
+		confirm(b, book, &c);
+}
+
 static void tune_segment(struct bench *b, const struct book *book, struct segment *s)
 {
 	const char *reason;
@@ -120,13 +136,15 @@ static void tune_segment(struct bench *b, const struct book *book, struct segmen
 	struct choice *best = NULL;
 
 	book_recall(book, s, &arena);
-	if (s->done || !trials || time_is_over())
+	if ((s->done && !s->foreign) || !trials || time_is_over())
 		return;
 	struct module *m = segment_module(s->text, &arena, &reason);
 	if (!m || graph(m, m->main)->nodes.n != s->n)
 		BUG("a segment's text is not read back: %s", m ? s->text : reason);
 	bench_begin(b, s, m);
-	const uint32_t *from = s->usual;
+	if (s->foreign)
+		confirm_foreign(b, book);
+	const uint32_t *from = s->done ? NULL : s->usual;
 	for (int step = 0; step < STEPS_MOST && from; step++) {
 		l = (struct choices){0};
 		choices_near(m, from, &l, &arena);
@@ -137,7 +155,7 @@ static void tune_segment(struct bench *b, const struct book *book, struct segmen
 	}
 	if (best)
 		confirm(b, book, best);
-	if (!time_is_over())
+	if (!s->done && !time_is_over())
 		book_put_searched(book, s);
 	module_free(m);
 	b->segment = NULL;
@@ -184,22 +202,67 @@ static void prepare(const struct bench *b, struct module *m, struct segments *s)
 	plan_text_free(&usual);
 }
 
-/* The file of the model with the groups of the winners. */
-static const char *apply(const struct bench *b, const struct segments *s)
+/* The plan of the winners, as a file of that name, and its digest. */
+static struct digest write_winners(const struct segments *s, const char *path)
 {
-	const char *plan = written_path ? written_path : in_folder("best.plan"), *fused = in_folder("best.g"),
-		   *laid = in_folder("best.laid.g");
 	struct plan_text p;
 	struct outfile f;
+	struct mapped text;
 
 	segments_plan(s, in_folder("plain.g"), &p);
-	outfile_open(&f, plan, false);
+	outfile_open(&f, path, false);
 	plan_text_write(&p, f.f);
 	outfile_close(&f);
 	plan_text_free(&p);
-	must(b, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, in_folder("plain.g"), NULL});
-	must(b, (const char *const[]){"ge-layout", "-o", laid, fused, NULL});
-	return laid;
+	mapped_open(&text, path);
+	struct digest d = digest_bytes(text.p, text.n);
+	mapped_close(&text);
+	return d;
+}
+
+static bool any_won(const struct segments *s)
+{
+	for (size_t i = 0; i < s->a.n; i++)
+		if (s->a.a[i].won)
+			return true;
+	return false;
+}
+
+/* Segments that were faster alone need not make the model faster: it is timed, too, and keeps its usual groups else. */
+static bool whole_is_faster(struct bench *b, const struct book *book, struct digest model, struct digest plan, const char *laid)
+{
+	struct measurement r = {0};
+
+	r.verdict = book_recall_whole(book, model, plan, &r.ratio);
+	if (r.verdict == VERDICT_COUNT && !trials)
+		return true;
+	if (r.verdict == VERDICT_COUNT) {
+		b->seconds = WHOLE_SECONDS;
+		bench_whole(b, in_folder("laid.g"), laid, &r, &arena);
+		book_put_whole(book, model, plan, &r);
+	}
+	if (verdict_timed(r.verdict))
+		note("the whole model: %s, %.3f of the time with the usual groups", verdict_name(r.verdict), r.ratio);
+	else
+		note("the whole model: %s%s%s", verdict_name(r.verdict), r.why ? ": " : "", r.why ? r.why : "");
+	return r.verdict == VERDICT_FASTER;
+}
+
+/* The file of the model with the groups of the winners. */
+static const char *apply(struct bench *b, const struct book *book, struct digest model, const struct segments *s)
+{
+	const char *plan = in_folder("best.plan"), *fused = in_folder("best.g"), *laid = in_folder("best.laid.g");
+	static const struct segments none;
+	struct digest of = write_winners(s, plan);
+
+	if (any_won(s)) {
+		must(b, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, in_folder("plain.g"), NULL});
+		must(b, (const char *const[]){"ge-layout", "-o", laid, fused, NULL});
+	}
+	bool better = any_won(s) && whole_is_faster(b, book, model, of, laid);
+	if (written_path)
+		write_winners(better ? s : &none, written_path);
+	return better ? laid : in_folder("laid.g");
 }
 
 static void tune_all(struct bench *b, const struct book *book, struct segments *s)
@@ -285,6 +348,7 @@ static const char *tune(struct bench *b, struct book *book, struct module *m)
 	struct segments s = {0};
 
 	b->cold_bytes = book->cold_bytes = cold_mb < 0 ? runner_cold_bytes(m, target_host()) : (uint64_t)cold_mb << 20;
+	struct digest model = module_digest(m);
 	prepare(b, m, &s);
 	if (list_segments) {
 		for (size_t i = 0; i < s.a.n; i++)
@@ -292,7 +356,7 @@ static const char *tune(struct bench *b, struct book *book, struct module *m)
 		return NULL;
 	}
 	tune_all(b, book, &s);
-	return apply(b, &s);
+	return apply(b, book, model, &s);
 }
 
 static int run(const struct tool *t, struct tool_args *a)

@@ -38,6 +38,7 @@ struct segment {
 	VEC(const sym *) part;  /* of each: the names of its nodes in a plan, by statement */
 	bool done;              /* searched before, as far as now */
 	const uint32_t *won;    /* confirmed to be faster; NULL: none */
+	bool foreign;           /* by records that were not measured here */
 	const char *how;        /* in words */
 	double mean;            /* of the choice that won, against the usual one, over all measurements */
 	struct choices choices; /* that were looked at */
@@ -78,6 +79,8 @@ void bench_begin(struct bench *b, struct segment *s, struct module *m);
 double bench_predict(const struct bench *b, const uint32_t *group, struct arena *a, const char **why);
 /* Builds it, compares its results with those of the usual grouping, and times it against that. False: the usual one has no library. */
 bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a);
+/* The same of whole models, from the files with groups and layouts. Where they cannot be built, or run, the verdict says so. */
+void bench_whole(struct bench *b, const char *usual, const char *other, struct measurement *r, struct arena *a);
 
 /* ---- records.c ---- */
 
@@ -90,10 +93,13 @@ struct book {
 };
 /* What is known of the segment: if it was searched, and the choice that won. */
 void book_recall(const struct book *b, struct segment *s, struct arena *a);
-/* The measurement of that choice, if it is known. */
+/* The measurement of that choice, if it was made here. */
 void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, struct arena *a);
 /* Writes a measurement; mean 0: of a search, else of the remeasurement that counts. */
 void book_put(const struct book *b, const struct segment *s, const struct choice *c, double mean);
+/* The same of a whole model with a plan, both named by digests; and its verdict, VERDICT_COUNT where it is not known. */
+void book_put_whole(const struct book *b, struct digest model, struct digest plan, const struct measurement *m);
+enum verdict book_recall_whole(const struct book *b, struct digest model, struct digest plan, double *ratio);
 /* Writes that the segment was searched. */
 void book_put_searched(const struct book *b, const struct segment *s);
 #endif
