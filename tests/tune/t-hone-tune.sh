@@ -34,6 +34,13 @@ hone tune "$model" --set batch=1 --trials 2 --only Gemm -o real >out 2>err
 [ $? = 0 ] && grep -q '^the whole model, fastest run of 3 turns each: [0-9.]* ms by default, [0-9.]* ms tuned' out
 ok $? "on this machine: the whole model before and after"
 
+hone tune "$model" --graph --seconds 6 --set batch=1 --trials 1 --only Gemm -o graph >out 2>err
+[ $? = 0 ] && grep -q '^tune-graph: [0-9]* of [0-9]* segments' err && grep -q '^regroup  *10  *[1-9]' out && equal graph.so graph.d/*-integer.g && hone kb dump | grep -q '^kind graph$'
+ok $? "--graph: other groups are tried first"
+hone tune "$model" --graph --runner fake --set batch=1 -o never >out 2>err
+[ $? = 64 ] && [ "$(wc -l <err)" = 1 ]
+ok $? "--graph with a runner: 64"
+
 # An hour of search, killed: hone's process alone, as a service manager does; an interrupt ends the search alone.
 gone() { for i in 1 2 3 4 5 6 7 8 9 10; do pgrep -f "tune-op.* --kb=$PWD/" >/dev/null || return 0; sleep 0.2; done; return 1; }
 started() { for i in 1 2 3 4 5 6 7 8 9 10; do pgrep -f "tune-op.* --kb=$PWD/$1 " >/dev/null && sleep 1 && return 0; sleep 0.5; done; return 1; }

@@ -63,10 +63,11 @@ static const struct option_row rows[] = {
 	{"jobs", 'j', "N", LIBRARIES, "emit compiler", "compilers at a time"},
 	{"keep", 0, NULL, LIBRARIES, "", "keep the passes' graphs of a failed build, too"},
 
+	{"graph", 0, NULL, V_TUNE, "", "first try other groups of nodes, on parts of the model,\nfor a third of --seconds (tune-graph)"},
 	{"seconds", 0, "S", V_TUNE, "tune", "stop after so long"},
 	{"trials", 0, "N", V_TUNE, "tune", "schedules to try for each task (32)"},
 	{"runner", 0, "COMMAND", V_TUNE, "tune measure", "where kernels are timed; repeated: side by side"},
-	{"kb", 0, "FILE", V_TUNE, "tune measure mixed-choice", "the knowledge base"},
+	{"kb", 0, "FILE", V_TUNE, "regroup tune measure mixed-choice", "the knowledge base"},
 	{"report", 0, "FILE", V_TUNE, "tune", "curves, table and where the time went, as HTML"},
 	{"only", 0, "WHAT", V_TUNE, "tune", "tune these nodes or tasks; repeated"},
 	{"skip", 0, "WHAT", V_TUNE, "tune", "do not tune these"},
@@ -74,8 +75,8 @@ static const struct option_row rows[] = {
 	{"cost-model", 0, "NAME", V_TUNE, "tune", "what ranks schedules before they are timed"},
 	{"scheduler", 0, "NAME", V_TUNE, "tune", "which task is next"},
 	{"seed", 0, "N", V_TUNE, "tune", "of what is random in the search"},
-	{"cold-weights", 0, "MB", V_TUNE, "tune measure", "megabytes of weights that timed calls go through"},
-	{"rotation", 0, "MB", V_TUNE, "tune measure", NULL, "cold-weights"},
+	{"cold-weights", 0, "MB", V_TUNE, "regroup tune measure", "megabytes of weights that timed calls go through"},
+	{"rotation", 0, "MB", V_TUNE, "regroup tune measure", NULL, "cold-weights"},
 	{"json", 0, NULL, V_TUNE, "", "the report is tune-op's, as JSON"},
 
 	{"range", 0, "INPUT=LO:HI", V_SIMPLIFY, "check", "range of a random input of the check"},

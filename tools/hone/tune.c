@@ -32,7 +32,53 @@ static const char *title(struct hone *h)
 	return n > 5 && (!strcmp(name + n - 5, ".onnx") || !strcmp(name + n - 5, ".gguf")) ? text(h, "%.*s.g", (int)n - 5, name) : name;
 }
 
-static void search(struct hone *h, const char *table)
+/* What cannot be planned is not searched for: sizes that are missing, --no-fallback. */
+static void check_plan(struct hone *h)
+{
+	struct child c = {.facts = text(h, "%s/facts", h->work)};
+
+	words_add(&c.argv, "ge-plan");
+	words_add(&c.argv, "--quiet");
+	words_add(&c.argv, "--no-open");
+	given_add(h, &c.argv, "first-plan");
+	if (h->target)
+		words_add(&c.argv, text(h, "--target=%s", h->target));
+	words_add(&c.argv, text(h, "--facts=%s", c.facts));
+	words_add(&c.argv, "-o");
+	words_add(&c.argv, "/dev/null");
+	words_add(&c.argv, "--");
+	words_add(&c.argv, h->last);
+	child_must(h, &c);
+}
+
+/* What is left of --seconds for the search in the groups, of which most are its own. */
+static double seconds_left(const struct hone *h, double begun)
+{
+	return fmax(strtod(given_value(h, "seconds"), NULL) - (now_seconds() - begun), 1e-3);
+}
+
+/* Other groups, before those of the rules are made; the graph with the usual ones, for telling what all that gains. */
+static const char *regroup(struct hone *h)
+{
+	static const double share = 1.0 / 3;
+	const char *trials = given_value(h, "trials"), *plain;
+
+	if (given_is(h, "target") || given_is(h, "runner"))
+		die(EX_BADUSE, "tune: --graph times on this machine alone: it goes with neither --target nor --runner");
+	if (given_is(h, "seconds"))
+		chain_word(h, STAGE_regroup, text(h, "--seconds=%g", share * seconds_left(h, now_seconds())));
+	if (trials && !strcmp(trials, "0"))
+		chain_word(h, STAGE_regroup, "--trials=0");
+	struct chain_mark m = chain_aside(h, "usual");
+	chain_run(h, STAGE_fuse, STAGE_schedule, 0, "");
+	plain = h->last;
+	check_plan(h);
+	chain_back(h, &m);
+	chain_run(h, STAGE_regroup, STAGE_regroup, 0, "");
+	return plain;
+}
+
+static void search(struct hone *h, const char *table, double begun)
 {
 	struct child c = {.facts = text(h, "%s/facts", h->work), .out = table, .shows_progress = true, .is_search = true};
 	const char *next = text(h, "%s/%02d-%s.g", h->folder, ++h->count, stage_name(STAGE_tune));
@@ -41,6 +87,8 @@ static void search(struct hone *h, const char *table)
 
 	words_add(&c.argv, "tune-op");
 	given_add(h, &c.argv, "tune");
+	if (given_is(h, "graph") && given_is(h, "seconds"))
+		words_add(&c.argv, text(h, "--seconds=%g", seconds_left(h, begun)));
 	if (given_is(h, "target")) {
 		check_target(h);
 		words_add(&c.argv, target_runner(h));
@@ -65,25 +113,6 @@ static void search(struct hone *h, const char *table)
 	chain_line(h, stage_name(STAGE_tune), since, &f);
 	words_add(&h->kept, next);
 	h->last = next;
-}
-
-/* What cannot be planned is not searched for: sizes that are missing, --no-fallback. */
-static void check_plan(struct hone *h)
-{
-	struct child c = {.facts = text(h, "%s/facts", h->work)};
-
-	words_add(&c.argv, "ge-plan");
-	words_add(&c.argv, "--quiet");
-	words_add(&c.argv, "--no-open");
-	given_add(h, &c.argv, "first-plan");
-	if (h->target)
-		words_add(&c.argv, text(h, "--target=%s", h->target));
-	words_add(&c.argv, text(h, "--facts=%s", c.facts));
-	words_add(&c.argv, "-o");
-	words_add(&c.argv, "/dev/null");
-	words_add(&c.argv, "--");
-	words_add(&c.argv, h->last);
-	child_must(h, &c);
 }
 
 /* The whole model, tuned and not, in turns. Where kernels were timed elsewhere this machine says nothing. */
@@ -119,17 +148,21 @@ static void put_report(struct hone *h, const char *table, FILE *f)
 void tune(struct hone *h)
 {
 	bool elsewhere = given_is(h, "target") || given_is(h, "runner");
-	const char *plain, *table = text(h, "%s/table", h->work);
+	const char *plain = NULL, *table = text(h, "%s/table", h->work);
+	double begun = now_seconds();
 	char *report;
 
 	h->target = given_value(h, "target");
-	chain_run(h, STAGE_import, STAGE_share, 0, "");
+	chain_run(h, STAGE_import, STAGE_integer, 0, "");
+	if (given_is(h, "graph"))
+		plain = regroup(h);
+	chain_run(h, STAGE_fuse, STAGE_share, 0, "");
 	if (given_is(h, "mixed") && !elsewhere)
 		mixed_fastest(h);
 	chain_run(h, STAGE_schedule, STAGE_schedule, 0, "");
 	check_plan(h);
-	plain = h->last;
-	search(h, table);
+	plain = plain ? plain : h->last;
+	search(h, table, begun);
 	build_library(h);
 	if (!h->quiet && !given_is(h, "json") && !elsewhere)
 		time_both(h, plain);

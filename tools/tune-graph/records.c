@@ -112,7 +112,8 @@ enum verdict book_recall_whole(const struct book *b, struct digest model, struct
 
 	kb_find(b->kb, "graph", model_task(model, &a), &l, &a);
 	for (size_t i = 0; i < l.n; i++)
-		if (!kb_compare_targets(field(&l.a[i], "target"), b->target) && !strcmp(field(&l.a[i], "plan"), hex(plan, &a))) {
+		if (kb_is_ours(&l.a[i]) && !kb_compare_targets(field(&l.a[i], "target"), b->target) &&
+		    !strcmp(field(&l.a[i], "plan"), hex(plan, &a))) {
 			v = verdict_parse(field(&l.a[i], "verdict"), strlen(field(&l.a[i], "verdict")));
 			*ratio = number(&l.a[i], "ratio");
 		}
