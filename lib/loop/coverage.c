@@ -373,6 +373,36 @@ static void take_parts(struct exact *x, int d, const poly *lo, const poly *exten
 		x->param[k] = p->params.a[k].var;
 }
 
+/* Where the interval begins may depend on the loops around, and what is written of it not. It is then run once, as if it began at 0. */
+static void run_once(struct exact *x)
+{
+	struct polys *P = x->p->P;
+	poly bind = poly_sub(P, x->bind, x->lo), beyond = poly_sub(P, poly_sub(P, x->size, x->lo), x->extent);
+	bool used[NEST_DEPTH_MAX], varies = false;
+	int64_t least, most;
+
+	poly_range(P, x->lo, &least, &most);
+	varies |= least < 0;
+	poly_range(P, beyond, &least, &most);
+	if (varies || least < 0) /* a part of it is no element */
+		return;
+	memcpy(used, x->used, sizeof used);
+	memset(x->used, 0, sizeof x->used);
+	mark_loops(x, bind);
+	mark_loops(x, x->extent);
+	for (int i = 0; i < x->nguard; i++)
+		mark_loops(x, x->guard[i]);
+	for (int i = 0; i < x->nouter; i++)
+		varies |= x->used[i];
+	if (varies) {
+		memcpy(x->used, used, sizeof used);
+		return;
+	}
+	x->lo = poly_const(P, 0);
+	x->bind = bind;
+	x->size = x->extent;
+}
+
 /* Of the loops that are used; of others nothing is asked. */
 static void take_lengths(struct exact *x)
 {
@@ -397,6 +427,7 @@ static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent
 	mark_loops(x, extent[d]);
 	if (!dim_guards(x))
 		return false;
+	run_once(x);
 	take_lengths(x);
 	if (x->nparam)
 		join_parameters(x);

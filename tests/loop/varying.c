@@ -80,6 +80,25 @@ static bool covered(int64_t lo, int64_t hi, int64_t divisor, int64_t tile, int64
 	return good;
 }
 
+/* Does each tile of n elements, of which the last may be cut off, write all of its own, if its block runs for the first `room` of them? */
+static bool tiles_covered(int64_t n, int64_t tile, int64_t room)
+{
+	buf_id y;
+	poly size, from, extent, guard[REGION_GUARDS];
+	int nguard;
+	struct loop_prog *p = copies(n, n, 1, &size, &y);
+	const char *why = prim_split(p, "first.i", 1, &tile, TAIL_GUARD);
+	nest_id outer = loop_find(p, "first.i.0"), inner = loop_find(p, "first.i.1"), block = *nest_list(p, inner, 1, &nguard);
+
+	if (room)
+		vec_push(&lnest(p, block)->guard, poly_addc(p->P, poly_mulc(p->P, poly_of(p->P, lnest(p, inner)->var), -1), room - 1));
+	from = poly_mulc(p->P, poly_of(p->P, lnest(p, outer)->var), tile);
+	extent = poly_const(p->P, tile);
+	bool good = !why && !region_exact(p, y, outer, &from, &extent, guard, &nguard);
+	prog_free(p);
+	return good;
+}
+
 static void coverage(void)
 {
 	ok(covered(1, POLY_INF, 1, 0, 0) && covered(0, POLY_INF, 1, 0, 0), "a loop over all of it");
@@ -87,6 +106,9 @@ static void coverage(void)
 	ok(!covered(1, POLY_INF, 1, 0, 60), "not above 60");
 	ok(!covered(1, POLY_INF, 1, 8, 200), "nor above 200");
 	ok(covered(1, 50, 1, 0, 60) && covered(1, 61, 1, 8, 60) && !covered(1, 62, 1, 8, 60), "if it can be longer");
+	ok(tiles_covered(64 << 20, 64, 0) && tiles_covered(640, 64, 0), "each of a million tiles");
+	ok(!tiles_covered(64 << 20, 64, 63) && !tiles_covered(640, 64, 63), "but the last of each");
+	ok(tiles_covered(630, 64, 0), "the last one is cut off");
 }
 
 /* A rest of n that is said to be in 0..most, with the fact room - rest >= 0. */

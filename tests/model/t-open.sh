@@ -335,6 +335,13 @@ for s in k=4,m=2,n=1 k=12,m=33,n=3; do
 	ok $? "they compute the same, $s" || cat out
 done
 
+# Rows of many tiles: a vector of maxima in each.
+printf '%s\n' 'hone-text 1' 'module ir=8 opset=20' 'symbol b 1 inf' 'symbol t 1 inf' 'const a = i64[1] [-1]' 'const c = f32[] [0.5]' 'graph main {' \
+	'  input x: f32[b,t,88,32]' '  m = ReduceMax(x, @a) {keepdims=0}' '  y = Mul(m, @c)' '  output y = y' '}' >blocks.txt
+ge-load blocks.txt | ge-shape | ge-fuse | ge-layout | ge-plan --why -o blocks.g 2>err && ! grep -q 'plain loops\|plainer' err && ge-emit -q blocks.g -o blocks &&
+	run-dev blocks.so --set b=2,t=3 -o y.npz && run-ref blocks.g --set b=2,t=3 -o r.npz && equal y.npz r.npz
+ok $? "the largest of blocks: the default schedule" || cat err
+
 # A size of which another is made, up and down: 1 is as large as any, and the last number that is none of the group.
 printf '%s\n' 'hone-text 1' 'module ir=8 opset=28' 'symbol n 1 inf' 'const s = f32[3] [1, 1, 2]' 'graph main {' '  input x: f32[1,4,n]' \
 	'  p = AveragePool(x) {kernel_shape=[2] pads=[0,1] strides=[2]}' '  u = Resize(p, -, @s) {mode="nearest"}' '  a = Add(x, u)' '  output a = a' '}' >halved.txt
