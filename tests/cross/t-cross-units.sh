@@ -28,7 +28,7 @@ for unit in "$top"/tests/*/*.c; do
 	mkdir "$name"
 	times >before
 	# shellcheck disable=SC2046 # words
-	(cd "$name" && within emulated 16 "build/check/$name" $(arguments "$name")) >said 2>&1
+	(cd "$name" && TAP_COUNT=$PWD/count && : >count && within emulated 16 "build/check/$name" $(arguments "$name")) >said 2>&1
 	grep -v '^ok' said
 	times >after
 	took=$(awk -v a="$(seconds before)" -v b="$(seconds after)" 'BEGIN { printf "%.1f", b - a }')

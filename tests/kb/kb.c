@@ -663,8 +663,7 @@ static void end_holders(const struct writer *w, int writers)
 	for (int i = 0; i < writers; i++) {
 		for (int round = 0; round < w[i].round; round++) {
 			kill(-w[i].gone[round], SIGKILL);
-			while (waitpid(w[i].gone[round], NULL, 0) < 0 && errno == EINTR)
-				;
+			waitpid(w[i].gone[round], NULL, 0);
 		}
 	}
 }
