@@ -4,13 +4,14 @@
 . "$top/tests/lib.sh"
 . "$top/tests/cross/cross.sh"
 export HONE_CROSS="${HONE_CROSS-aarch64-linux-gnu-}"
-[ -n "${EVERY-}" ] || export LOOP_TEST_SCHEDULES=80 LOOP_TEST_COMPILED=4 SPACE_TEST_VECTORS=6 # of 400, 20 and 50
+[ -n "${EVERY-}" ] || export LOOP_TEST_SCHEDULES=80 LOOP_TEST_COMPILED=4 SPACE_TEST_VECTORS=6 WINOGRAD_CASES=10 # of 400, 20, 50 and 40
 
 # Arguments of a unit: what is in its first comment.
 arguments() {
 	case ${EVERY-}$1 in
 	unfit) echo 96 ;;      # one of so many goes to C, not one of 12
 	unfit_sizes) echo 2 ;; # trials of an operator, not 25
+	order) echo norm ;;    # the cases with this in their names
 	lanes) echo generic aarch64 armv8.2-a ;;
 	esac
 }

@@ -171,11 +171,12 @@ static void try_case(int seed, int *blocked, int *across)
 
 int main(int argc, char **argv)
 {
-	int blocked = 0, across = 0;
+	const char *some = getenv("WINOGRAD_CASES");
+	int blocked = 0, across = 0, cases = some ? atoi(some) : CASES;
 
-	for (int seed = argc > 1 ? atoi(argv[1]) : 1, end = argc > 1 ? seed : CASES; seed <= end; seed++)
+	for (int seed = argc > 1 ? atoi(argv[1]) : 1, end = argc > 1 ? seed : cases; seed <= end; seed++)
 		try_case(seed, &blocked, &across);
-	ok(argc > 1 || blocked >= CASES / 2, "the template fits %d of them", blocked);
-	ok(argc > 1 || across >= CASES / 8, "of which %d are stored across", across);
+	ok(argc > 1 || blocked >= cases / 2, "the template fits %d of them", blocked);
+	ok(argc > 1 || across >= cases / 8, "of which %d are stored across", across);
 	return tap_done();
 }
