@@ -47,7 +47,7 @@ row tool min median max ""
 clock "(a process that ends)" "" true
 last=$model
 pass ge-import
-for tool in "ge-shape $options" ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout ge-schedule ge-plan; do
+for tool in "ge-shape $options" ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout ge-join ge-schedule ge-plan; do
 	pass $tool
 done
 clock ge-check "" ge-check "$last"

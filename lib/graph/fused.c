@@ -1,6 +1,7 @@
 /* Making Fused nodes from groups, and dissolving them. */
 #include <string.h>
 #include "common/vec.h"
+#include "graph/clone.h"
 #include "graph/fused.h"
 #include "graph/inline.h"
 
@@ -132,6 +133,76 @@ void groups_form(struct module *m, graph_id g, const struct grouping *p)
 	free(s.start);
 	free(s.node);
 }
+
+/* ---- two groups as one ---- */
+
+/* The joined body takes the outer operand where a body had its own input for it. */
+static void join_operand(struct form *f, val_id inner, val_id outer)
+{
+	struct module *m = f->m;
+	size_t k = 0;
+
+	while (k < f->in.n && f->in.a[k] != outer)
+		k++;
+	if (k == f->in.n) {
+		vec_push(&f->in, outer);
+		graph_add_input(m, f->body, val(m, inner)->name, val(m, inner)->type);
+	}
+	f->p->inner[inner] = graph(m, f->body)->in.a[k];
+}
+
+/* Moves the nodes of a copied body into the joined one. */
+static void join_body(struct form *f, graph_id from, const struct node *fused)
+{
+	struct module *m = f->m;
+	val_id *inner = f->p->inner;
+
+	for (uint32_t i = 0; i < fused->nin; i++)
+		if (!inner[graph(m, from)->in.a[i]])
+			join_operand(f, graph(m, from)->in.a[i], fused->in[i]);
+	for (size_t i = 0; i < graph(m, from)->nodes.n; i++) {
+		node_id id = graph(m, from)->nodes.a[i];
+		struct node *n = node(m, id);
+		for (uint32_t k = 0; k < n->nin; k++)
+			if (n->in[k] && inner[n->in[k]])
+				n->in[k] = inner[n->in[k]];
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (n->out[k])
+				val(m, n->out[k])->graph = f->body;
+		n->graph = f->body;
+		vec_push(&graph(m, f->body)->nodes, id);
+	}
+	graph(m, from)->nodes.n = 0;
+}
+
+node_id fused_join(struct module *m, node_id a, node_id b, const char *suffix)
+{
+	const struct node first = *node(m, a), second = *node(m, b);
+	struct grouping p = {0};
+	struct form f = {.m = m, .p = &p};
+	graph_id one = graph_clone(m, attr_graph(&first, "graph"), suffix), two = graph_clone(m, attr_graph(&second, "graph"), suffix);
+
+	f.body = graph_new(m, intern_printf("%s%s and %s", sym_str(graph(m, attr_graph(&first, "graph"))->name), suffix,
+					    sym_str(graph(m, attr_graph(&second, "graph"))->name)));
+	p.inner = xcalloc(m->values.n + first.nin + second.nin, sizeof *p.inner);
+	join_body(&f, one, &first);
+	for (uint32_t i = 0; i < second.nin; i++)
+		if (second.in[i] == first.out[0])
+			p.inner[graph(m, two)->in.a[i]] = graph(m, one)->out.a[0];
+	join_body(&f, two, &second);
+	for (uint32_t k = 0; k < second.nout; k++)
+		graph_add_output(m, f.body, graph(m, two)->out.a[k], val(m, graph(m, two)->out.a[k])->name);
+	node_id id = node_new_loose(m, second.graph, OP_Fused, (int)f.in.n, f.in.a, (int)second.nout);
+	node(m, id)->name = second.name;
+	for (uint32_t k = 0; k < second.nout; k++)
+		val(m, node(m, id)->out[k])->type = val(m, second.out[k])->type;
+	attr_set_graph(m, id, "graph", f.body);
+	free(p.inner);
+	vec_free(&f.in);
+	return id;
+}
+
+/* ---- and back ---- */
 
 static bool has_fused(struct module *m, graph_id g)
 {

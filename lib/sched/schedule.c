@@ -633,6 +633,20 @@ static bool has_scan(struct loop_prog *p)
 	return found;
 }
 
+/* Are the parts scheduled apart, not as one by a template? */
+static bool are_apart(struct loop_prog *p, uint32_t parts) { return parts > 1 && !has_scan(p) && !chain_fits(p); }
+
+bool schedule_has_producer(struct loop_prog *p)
+{
+	struct producer q = {0};
+	uint32_t parts = sched_parts(p);
+	bool found = false;
+
+	for (p->part = are_apart(p, parts) ? parts : 0; p->part > 0; p->part--)
+		found |= producer_find(p, &q) && q.pays;
+	return found;
+}
+
 const char *schedule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
 	struct schedule r = {.p = p, .along = -1, .want = want};
@@ -641,7 +655,7 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 	r.lanes = sched_lanes(p);
 	if (strcmp(p->algo, ALGO_USUAL))
 		sched_try(&r, PRIM_ALGO, p->algo);
-	if (parts > 1 && !has_scan(p) && !chain_fits(p)) {
+	if (are_apart(p, parts)) {
 		schedule_parts(&r, parts);
 	} else {
 		inline_stages(&r);

@@ -10,6 +10,8 @@ const char *default_schedule(struct loop_prog *p);
  * one; words count as words, so decisions carry over to other kernels. got, if not NULL, receives every sample that was met, in order
  * (vec_free; their choices lie in the arena of p). */
 const char *schedule_with(struct loop_prog *p, const struct samples *want, struct samples *got);
+/* Does a freshly started program of several products compute one of them line by line, where another one reads it, by default? */
+bool schedule_has_producer(struct loop_prog *p);
 /* For a scheduled program that several threads may run (p->threads) and that has no parallel loop: gives loops that are worth it to a
  * team and returns the lines that do the same; "": none. Arena string of p. */
 const char *schedule_threads(struct loop_prog *p);

@@ -113,7 +113,7 @@ done
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[2,3]\n  y = Transpose(x) {perm=[1,0]}\n  output y = y\n}\n' | ge-load | ge-export -o perm.onnx
 LC_ALL=C sed -i 's/perm@\x01@\x00/perm@\x01@\x05/' perm.onnx
 ge-import perm.onnx -o perm.g
-for tool in ge-check ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-integer ge-fuse ge-layout ge-schedule ge-plan ge-pack ge-stat run-ref 'ge-emit -o lib' 'ge-export -o new.onnx' 'tune-op --tasks' 'run-cmp perm.g'; do
+for tool in ge-check ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-integer ge-fuse ge-layout ge-join ge-schedule ge-plan ge-pack ge-stat run-ref 'ge-emit -o lib' 'ge-export -o new.onnx' 'tune-op --tasks' 'run-cmp perm.g'; do
 	$tool perm.g >out 2>err
 	rc=$?
 	if [ $rc = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'main/y (Transpose): perm is not a permutation' err; then

@@ -78,6 +78,7 @@ stream ge-narrow FILE
 stream ge-fuse FILE -o out.g
 stream ge-layout FILE
 stream tune-graph --trials 0 FILE -o out.g
+stream ge-join FILE
 stream ge-schedule -q FILE
 stream ge-plan -q FILE -o out.g
 stream ge-emit FILE -o lib

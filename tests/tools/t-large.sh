@@ -33,7 +33,7 @@ split() {
 passes() { # WHAT: all passes of a build up to the plan, on model.txt
 	slow=
 	ge-load model.txt -o last.g || slow="ge-load"
-	for tool in ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout ge-schedule ge-plan; do
+	for tool in ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout ge-join ge-schedule ge-plan; do
 		(ulimit -s 8192; limit $tool; $tool -q last.g -o next.g) >said 2>&1 && [ -s next.g ] || { slow="$slow $tool: $? $(head -c 100 said)"; break; }
 		mv next.g last.g
 	done

@@ -55,7 +55,7 @@ for m in full other; do
 	made=$m.g
 	said ge-check $m.g
 	made=next.g
-	for pass in ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout ge-schedule; do
+	for pass in ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout ge-join ge-schedule; do
 		rm -f $made
 		$pass --why $m.g -o next.g 2>err
 		clean "$m: $pass --why" err

@@ -7,7 +7,7 @@ locale=$(locale -a 2>/dev/null | grep -iv '^\(C\|POSIX\)$' | tail -1)
 # Every stage of the pipeline as a file, NN-TOOL.g.
 stages() { # FILE OPTIONS
 	last=$1 n=0
-	for tool in ge-import ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout ge-schedule; do
+	for tool in ge-import ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-narrow ge-integer ge-fuse ge-layout ge-join ge-schedule; do
 		n=$((n + 1))
 		[ $tool = ge-shape ] && options=$2 || options=
 		$tool -q $options "$last" -o $n-$tool.g || return

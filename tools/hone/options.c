@@ -54,7 +54,7 @@ static const struct option_row rows[] = {
 	{"mixed", 0, NULL, MODELS, "", "nodes in the type that was measured to be the fastest,\nas ge-mixed says"},
 	{"error", 0, "X", MODELS, "mixed-choice", "--mixed: outputs change by X of their largest element\nat most"},
 	{"no-fallback", 0, NULL, MODELS, "plan first-plan", "refuse a model of which a part would run on the slow path"},
-	{"target", 0, "NAME,...", MODELS, "integer share schedule mixed",
+	{"target", 0, "NAME,...", MODELS, "integer share join schedule mixed",
 	 "made for one of the targets that ge-emit --help lists,\nor a row as kb prints them; build: for each of several"},
 	{"model", 0, "FILE", MODELS, "schedule",
 	 "schedules, for one thread, by a cost model that tune-model\nmade; none: the default ones"},
