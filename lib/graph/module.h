@@ -118,6 +118,8 @@ struct module {
 struct module *module_new(void);
 void module_free(struct module *m);
 
+/* A key of the metadata: the module is a part of another. Its inputs and results lie in memory as they do there. */
+#define META_PART "hone.part"
 /* What the metadata have under a key; NULL: nothing. */
 const char *module_meta(const struct module *m, const char *key);
 /* value 0: takes the key out. */

@@ -92,6 +92,18 @@ printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[4]\n  a
 	ge-load | ge-shape -o plain.g && printf 'hone-plan 1 %s\ngraph main\ngroup a d\ngroup b c\n' "$(ge-stat --digest plain.g)" >hand.plan
 refused 65 "hand.plan:3: the group waits" "two that wait for each other" ge-fuse --plan hand.plan plain.g -o none.g
 
+# A part of another graph keeps the layouts of its ends, and is compiled so; a graph that is none has rows there.
+part() { # META: a convolution between ends with channels innermost
+	printf 'hone-text 1\nmodule ir=10 opset=28\n%sconst w = f32[2,2,1,1] [1, 2, 3, 4]\ngraph main {\n  input x: f32[1,2,3,3]@"0 2 3 1"\n' "$1"
+	printf '  c = Conv(x, @w)\n  y: f32[1,2,3,3]@"0 2 3 1" = Relu(c)\n  output y = y\n}\n'
+}
+laid_ends() { ge-dump "$1" | sed -n '/^graph main/,$p' | grep -c '"0 2 3 1"'; }
+part 'meta "hone.part" = "1"
+' | ge-load | ge-shape | ge-fuse | ge-layout -o part.g && ge-layout part.g -o twice.g && same_graph part.g twice.g && ge-plan -q part.g | ge-emit -q -o part
+is "$? $(laid_ends part.g)" "0 2" "a part keeps the layouts of its ends"
+part '' | ge-load | ge-shape | ge-fuse | ge-layout -o whole.g
+is "$? $(laid_ends whole.g)" "0 0" "another graph does not"
+
 # A product of many operands becomes products of two in the cheapest order: a chain from its narrow end. What is under "..." gets
 # letters; a letter twice, or nowhere else, is gone before; halves are not rounded in between.
 einsum() { # OPERANDS EQUATION COUNT [SIZES]: so many Einsums are there then

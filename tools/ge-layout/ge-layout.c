@@ -1,5 +1,6 @@
 /* Which values have their channels innermost in memory. */
 #include <stdlib.h>
+#include <string.h>
 #include "ge-layout.h"
 #include "model/state.h"
 #include "op/op.h"
@@ -50,6 +51,7 @@ struct laying {
 	bool *kept;                            /* node: its values stay row-major, as it would have no kernel otherwise */
 	uint32_t *calls;                       /* graph: Fused nodes that have it as body */
 	bool *varies;                          /* value of a body: it is not made of constants alone */
+	sym *end;                              /* value: the layout that it has anyway */
 	VEC(val_id) work;                      /* values just decided, whose groups are to be looked at */
 	sym channels_last[IMAGE_RANK_MAX + 1]; /* by rank */
 };
@@ -244,15 +246,35 @@ static void find_groups(struct laying *l, const struct graph_list *list)
 	}
 }
 
+/* Inputs and results of a part of another graph keep the layouts that they have there. */
+static void note_ends(struct laying *l)
+{
+	const struct graph *g = graph(l->m, l->m->main);
+	bool part = module_meta(l->m, META_PART);
+
+	l->end = xcalloc(l->nvalues, sizeof *l->end);
+	for (size_t i = 0; part && i < g->in.n; i++)
+		l->end[g->in.a[i]] = val(l->m, g->in.a[i])->type.layout;
+	for (size_t i = 0; part && i < g->out.n; i++)
+		l->end[g->out.a[i]] = val(l->m, g->out.a[i])->type.layout;
+}
+
+static void forget_layouts(struct laying *l)
+{
+	for (size_t v = 1; v < l->nvalues; v++)
+		val(l->m, (val_id)v)->type.layout = l->end[v];
+}
+
 /* Lays all values out anew. */
 static void lay_out_all(struct laying *l, const struct graph_list *list)
 {
 	struct module *m = l->m;
 
-	for (size_t v = 1; v < l->nvalues; v++) {
-		val(m, (val_id)v)->type.layout = 0;
-		l->varies[v] = false;
-	}
+	forget_layouts(l);
+	memset(l->varies, 0, l->nvalues * sizeof *l->varies);
+	for (size_t v = 1; v < l->nvalues; v++)
+		if (is_last(l, &val(m, (val_id)v)->type))
+			vec_push(&l->work, (val_id)v);
 	lay_out_appended(l);
 	for (size_t k = 0; k < list->n; k++) {
 		if (l->calls[list->a[k]])
@@ -307,8 +329,8 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 	l.kept = xcalloc(m->nodes.n, sizeof *l.kept);
 	l.calls = xcalloc(m->graphs.n, sizeof *l.calls);
 	l.varies = xcalloc(m->values.n, sizeof *l.varies);
-	for (size_t v = 1; v < m->values.n; v++)
-		val(m, (val_id)v)->type.layout = 0;
+	note_ends(&l);
+	forget_layouts(&l);
 	module_graph_order(m, &list);
 	find_groups(&l, &list);
 	if (!all_row_major) {
@@ -327,6 +349,7 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 	free(l.kept);
 	free(l.calls);
 	free(l.varies);
+	free(l.end);
 }
 
 static const struct argp_option options[] = {

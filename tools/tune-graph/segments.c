@@ -265,6 +265,7 @@ struct module *segment_module(const char *text, struct arena *a, const char **wh
 		return NULL;
 	groups_dissolve(m, m->main, &quiet);
 	module_name_values(m);
+	module_set_meta(m, META_PART, intern("1"));
 	return m;
 }
 
