@@ -424,15 +424,25 @@ static bool is_window(struct loop_prog *p, const struct stage *s, ex_id read, po
 	return false;
 }
 
+/* Is what is read along v, in blocks (a scale of each), the same for all lanes of a vector? */
+static bool is_same_in_lanes(struct loop_prog *p, ex_id read, poly_var v)
+{
+	int64_t group = read_group(p, read, v);
+
+	return group > 1 && group % sched_lanes(p) == 0;
+}
+
 bool reduces_rows(struct loop_prog *p, stage_id s)
 {
 	ex_id read[READS_MAX];
 	int n = stage_all_reads(p, s, read);
 	const struct axis *last = &lstage(p, s)->axis[lstage(p, s)->naxes - 1];
+
 	for (int i = 0; i < n; i++) {
 		int64_t step;
-		if (read_uses(p, read[i], last->var) &&
-		    (!read_step(p, read[i], last->var, &step) || step != 1 || is_window(p, lstage(p, s), read[i], last->var)))
+		if (!read_uses(p, read[i], last->var) || is_same_in_lanes(p, read[i], last->var))
+			continue;
+		if (!read_step(p, read[i], last->var, &step) || step != 1 || is_window(p, lstage(p, s), read[i], last->var))
 			return false;
 	}
 	return true;

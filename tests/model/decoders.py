@@ -147,4 +147,27 @@ session = ort.InferenceSession("m.onnx", providers=["CPUExecutionProvider"])
 names = [i.name for i in session.get_inputs() if i.name.startswith("past")]
 for what, batch, runs, room in (("grow", 1, (5, 1, 1, 7, 1, 30, 1), 0), ("have room", 1, (5, 1, 1, 7, 1, 30, 1), 64), ("of four sentences grow", 4, (1,) * 8, 0)):
     ok(f"caches that {what}: the numbers of ONNX Runtime", grown(batch, runs, room))
+
+def by_themselves(family):
+    """The first sentence whose numbers in a batch are not, bit by bit, its numbers by itself. Of 64 columns and fewer, products stay floats."""
+    onnx.save(Decoder(family, level=4, hidden=128, heads=8, groups=4, size=32, inner=160).model(), f"{family}.onnx")
+    p = run(f"hone build -q --level-seconds 0 {family}.onnx -o {family} --gears sequence_length=1,7 {keep}")
+    if p.returncode or " QuantizeLinear(" not in run(f"cat {family}.d/*-integer.g | ge-dump").stdout:
+        return p.stderr[-300:] + "no rows of bytes"
+    lengths = np.array([5, 1, 19])
+    together, apart = Library(family), [Library(family) for _ in lengths]
+    for new in (lengths, *[np.ones(3, int)] * 3):
+        seen = new if new is lengths else seen + 1
+        ids, mask = rng.integers(0, 256, (3, max(new))), (np.arange(max(seen)) < seen[:, None]).astype(np.int64)
+        got = together.run(input_ids=ids, attention_mask=mask)["logits"]
+        for b, n in enumerate(new):
+            want = apart[b].run(input_ids=ids[b : b + 1, :n], attention_mask=np.ones((1, seen[b]), np.int64))["logits"]
+            if not np.array_equal(got[b : b + 1, :n], want):
+                return f"sentence {b} behind {seen[b] - n}: {np.abs(got[b, :n] - want[0]).max():.2g} apart"
+    return ""
+
+
+if " avx2 " in open("/proc/cpuinfo").read():
+    for family in FAMILIES:
+        ok(f"{family}: sentences in a batch have the numbers of each by itself, with rows of bytes", by_themselves(family))
 print(f"1..{results}")
