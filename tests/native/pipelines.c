@@ -53,7 +53,7 @@ static void test_tokens(void)
 	test_long_text(1000000);
 }
 
-static int64_t kept[8];
+static int64_t kept[1 << 14];
 
 static void *keep(struct native *n, size_t bytes)
 {
@@ -126,6 +126,41 @@ static void test_find(void)
 	call_free(c);
 }
 
+enum { KEYS = 3000, KEY_BYTES = 16 };
+
+/* Sought: each key and, after it, one that is none. In the second run there is a table of the keys, if they are fixed. */
+static bool finds_keys(bool fixed)
+{
+	static char text[2 * KEYS][KEY_BYTES];
+	struct native_string key[KEYS], sought[2 * KEYS];
+	struct call *c = call_new(1);
+	bool right = true;
+
+	for (int i = 0; i < 2 * KEYS; i++) {
+		int n = snprintf(text[i], KEY_BYTES, i % 2 ? "key %05d?" : "key %05d", i / 2);
+		key[i / 2] = i % 2 ? key[i / 2] : (struct native_string){text[i], (size_t)n};
+		sought[i] = (struct native_string){text[i], (size_t)n};
+	}
+	memcpy(operand(c, NATIVE_STR, DIMS(2 * KEYS)), sought, sizeof sought);
+	memcpy(operand(c, NATIVE_STR, DIMS(KEYS)), key, sizeof key);
+	c->in[1].fixed = fixed;
+	memset(kept, 0, sizeof kept);
+	c->n.memo = keep;
+	for (int k = 0; k < 2; k++) {
+		right &= !run(c, "Find");
+		for (int i = 0; i < 2 * KEYS && right; i++)
+			right = ((int64_t *)c->n.out[0].data)[i] == (i % 2 ? KEYS : i / 2);
+	}
+	call_free(c);
+	return right;
+}
+
+static void test_keys(void)
+{
+	ok(finds_keys(false), "Find: many keys by bisection");
+	ok(finds_keys(true), "by a table");
+}
+
 /* An empty string may be NULL: nothing of it is read, as sanitizers see. */
 static void test_empty(void)
 {
@@ -161,6 +196,7 @@ int main(void)
 {
 	test_empty();
 	test_find();
+	test_keys();
 	test_tokens();
 	test_forest();
 	return tap_done();
