@@ -55,6 +55,7 @@ try plans.sh 'geometric means: [0-9.]* of' bench/plans.sh mobilenet_v2
 try tools.sh ge-plan bench/tools.sh -r 1 digits
 try tune.sh 'tuned/default' bench/tune.sh -o "$out/tune" --budget 0.01 --trials 1 --seeds 1 digits
 ran="${ran}retime.c " # by tune.sh
+try segments.sh 'usual to itself' env SEGMENTS_SECONDS=1 SEGMENTS_TIMED=0.1 bench/segments.sh digits
 try arena.sh digits bench/arena.sh digits
 printf '%s\n' "$task" >"$out/task"
 try records.sh ' records$' bench/records.sh --trials 1 -o "$out/records" "$out/task"

@@ -158,13 +158,26 @@ static bool is_group(const struct units *u, uint32_t x)
 
 static uint32_t *copy_of(const struct units *u, struct arena *a) { return arena_copy(a, u->group, u->n * sizeof *u->group); }
 
+/* Does a group wait for its own results? */
+static bool has_cycle(struct module *m, const uint32_t *group)
+{
+	struct units u = units_of(m, group);
+	bool found = false;
+
+	for (uint32_t x = 0; x < u.count; x++)
+		found |= *pair(&u, u.reaches, x, x);
+	units_free(&u);
+	return found;
+}
+
 static void add(struct choices *out, const struct units *u, uint32_t *group, const char *how)
 {
 	choice_settle(group, u->n);
 	for (size_t i = 0; i < out->n; i++)
 		if (!memcmp(out->a[i].group, group, u->n * sizeof *group))
 			return;
-	vec_push(out, (struct choice){.group = group, .how = how});
+	if (!has_cycle(u->m, group))
+		vec_push(out, (struct choice){.group = group, .how = how});
 }
 
 /* Two groups as one: the one reads the other, or they read the same. */
@@ -184,24 +197,32 @@ static void add_joined(struct choices *out, const struct units *u, uint32_t x, u
 	add(out, u, group, arena_printf(a, "%s %s %s", unit_words(u, x, a), reads ? "joined with" : "beside", unit_words(u, y, a)));
 }
 
-/* A group without what its anchor's result goes through, which is a group of its own. */
-static void add_apart(struct choices *out, const struct units *u, uint32_t x, struct arena *a)
-{
-	bool *after = xcalloc(u->n + 1, sizeof *after);
-	uint32_t *group = copy_of(u, a), split = 0;
+static bool is_anchor(const struct units *u, uint32_t i) { return op_is(statement(u, i)->op, OP_ANCHOR); }
 
-	for (uint32_t i = 0; i < u->n; i++) {
-		for (uint32_t k = 0; u->unit[i] == x && !op_is(statement(u, i)->op, OP_ANCHOR) && k < statement(u, i)->nin; k++) {
+/* A group in two: the second has what is made, within the group, of the result of statement `at`, and that statement too if it is
+ * `with` it. */
+static void add_cut(struct choices *out, const struct units *u, uint32_t at, bool with, struct arena *a)
+{
+	uint32_t *group = copy_of(u, a), x = u->unit[at], moved = with, rest = 0;
+	bool *after = xcalloc(u->n + 1, sizeof *after);
+
+	after[at] = true;
+	for (uint32_t i = at + 1; i < u->n; i++) {
+		for (uint32_t k = 0; u->unit[i] == x && k < statement(u, i)->nin; k++) {
 			uint32_t from = maker(u, statement(u, i)->in[k]);
-			if (from && u->unit[from - 1] == x && (after[from - 1] || op_is(statement(u, from - 1)->op, OP_ANCHOR)))
-				after[i] = true;
+			after[i] |= from && after[from - 1];
 		}
+		moved += after[i];
+	}
+	after[at] = with;
+	for (uint32_t i = 0; i < u->n; i++) {
+		rest += u->unit[i] == x && !after[i];
 		group[i] = after[i] ? u->n + 1 : group[i];
-		split += after[i];
 	}
 	free(after);
-	if (split)
-		add(out, u, group, arena_printf(a, "%s apart", unit_words(u, x, a)));
+	if (moved && rest)
+		add(out, u, group,
+		    arena_printf(a, "%s apart %s %s", unit_words(u, x, a), with ? "before" : "behind", op_name(statement(u, at)->op)));
 }
 
 void choices_near(struct module *m, const uint32_t *usual, struct choices *out, struct arena *a)
@@ -214,7 +235,12 @@ void choices_near(struct module *m, const uint32_t *usual, struct choices *out, 
 		for (uint32_t y = 0; y < u.count; y++)
 			if (y != x && is_group(&u, y) && (y > x || *pair(&u, u.reads, y, x)))
 				add_joined(out, &u, x, y, a);
-		add_apart(out, &u, x, a);
+	}
+	for (uint32_t i = 0; i < u.n; i++) {
+		if (!usual[i] || !is_anchor(&u, i))
+			continue;
+		add_cut(out, &u, i, true, a);
+		add_cut(out, &u, i, false, a);
 	}
 	units_free(&u);
 }
