@@ -111,7 +111,7 @@ enum verdict book_recall_whole(const struct book *b, struct digest model, struct
 	enum verdict v = VERDICT_COUNT;
 
 	kb_find(b->kb, "graph", model_task(model, &a), &l, &a);
-	for (size_t i = 0; i < l.n; i++)
+	for (size_t i = 0; i < l.n && (v == VERDICT_COUNT || v == VERDICT_UNSURE); i++)
 		if (kb_is_ours(&l.a[i]) && !kb_compare_targets(field(&l.a[i], "target"), b->target) &&
 		    !strcmp(field(&l.a[i], "plan"), hex(plan, &a))) {
 			v = verdict_parse(field(&l.a[i], "verdict"), strlen(field(&l.a[i], "verdict")));

@@ -232,13 +232,33 @@ static void judge(const struct bench *b, uint64_t seed, struct measurement *r, s
 		time_once(b, library, seed, r, a);
 }
 
+static int by_ratio(const void *a, const void *b)
+{
+	double x = ((const struct measurement *)a)->ratio, y = ((const struct measurement *)b)->ratio;
+
+	return (x > y) - (x < y);
+}
+
 void bench_whole(struct bench *b, const char *usual, const char *other, struct measurement *r, struct arena *a)
 {
+	enum { PROCESSES = 3 };
+	struct measurement of[PROCESSES];
+
 	b->usual = file_of(b, "usual", a);
-	if (build_laid(b, usual, b->usual, a) && build_laid(b, other, file_of(b, "other", a), a))
-		judge(b, 0, r, a);
-	else
-		*r = (struct measurement){.verdict = VERDICT_BUILD, .why = tool_said(b, a)};
+	*r = (struct measurement){.verdict = VERDICT_BUILD};
+	if (!build_laid(b, usual, b->usual, a) || !build_laid(b, other, file_of(b, "other", a), a)) {
+		r->why = tool_said(b, a);
+		return;
+	}
+	for (int i = 0; i < PROCESSES; i++) {
+		judge(b, (uint64_t)i, &of[i], a);
+		if (!verdict_timed(of[i].verdict)) {
+			*r = of[i];
+			return;
+		}
+	}
+	qsort(of, PROCESSES, sizeof *of, by_ratio);
+	*r = of[PROCESSES / 2];
 }
 
 bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a)

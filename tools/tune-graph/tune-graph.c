@@ -21,7 +21,7 @@
 enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_COLD, OPT_KB, OPT_SEGMENTS, OPT_SEGMENT, OPT_WRITE_PLAN };
 enum { TRIALS = 4, STEPS_MOST = 3, REMEASUREMENTS = 2 };
 #define TRY_SECONDS   2.0  /* of one measurement of a segment, */
-#define WHOLE_SECONDS 8.0  /* and of a model */
+#define WHOLE_SECONDS 10.0 /* and of a model */
 #define AHEAD         0.98 /* of the time of the best so far: a step further must be below */
 
 static double seconds;
@@ -236,7 +236,7 @@ static bool whole_is_faster(struct bench *b, const struct book *book, struct dig
 	r.verdict = book_recall_whole(book, model, plan, &r.ratio);
 	if (r.verdict == VERDICT_COUNT && !trials)
 		return true;
-	if (r.verdict == VERDICT_COUNT) {
+	if (r.verdict == VERDICT_COUNT || (r.verdict == VERDICT_UNSURE && trials)) {
 		b->seconds = WHOLE_SECONDS;
 		bench_whole(b, in_folder("laid.g"), laid, &r, &arena);
 		book_put_whole(book, model, plan, &r);

@@ -79,7 +79,7 @@ void bench_begin(struct bench *b, struct segment *s, struct module *m);
 double bench_predict(const struct bench *b, const uint32_t *group, struct arena *a, const char **why);
 /* Builds it, compares its results with those of the usual grouping, and times it against that. False: the usual one has no library. */
 bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a);
-/* The same of whole models, from the files with groups and layouts. Where they cannot be built, or run, the verdict says so. */
+/* The same of whole models, from the files with groups and layouts, in three processes, of which the middle one counts. Where they cannot be built, or run, the verdict says so. */
 void bench_whole(struct bench *b, const char *usual, const char *other, struct measurement *r, struct arena *a);
 
 /* ---- records.c ---- */
