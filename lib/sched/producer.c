@@ -55,39 +55,46 @@ static int axis_of_lines(struct loop_prog *p, stage_id s, buf_id b)
 	return -1;
 }
 
-/* Bytes of constants that the stages of the part read. */
-static double constant_bytes(struct loop_prog *p, uint32_t part)
+/* Bytes of buffers of that kind that the stages of the part read. */
+static double bytes_read(struct loop_prog *p, uint32_t part, bool constants)
 {
 	double bytes = 0;
 
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		bool read = false;
-		for (stage_id s = 1; s < p->stages.n && lbuf(p, b)->scope == SCOPE_CONST && !read; s++)
+		stage_id maker = buf_writer(p, b);
+		if ((lbuf(p, b)->scope == SCOPE_CONST) != constants || (maker && lstage(p, maker)->part == part))
+			continue;
+		for (stage_id s = 1; s < p->stages.n && !read; s++)
 			read = !lstage(p, s)->gone && lstage(p, s)->part == part && stage_reads(p, s, b);
 		bytes += read ? (double)dtype_size(lbuf(p, b)->dtype) * (double)buf_elems(p, b) : 0;
 	}
 	return bytes;
 }
 
-/* Cycles to have so many bytes in the first-level cache again. */
-static double reload_cycles(const struct target *m, double bytes, double beside)
+/* The first level of the caches of which so many bytes fill no more than their share. */
+static int level_of(const struct target *m, double bytes)
 {
-	double all = bytes + beside;
-
-	return all <= fitted.cache_share * (double)m->l1   ? 0
-	       : all <= fitted.cache_share * (double)m->l2 ? bytes / m->l2_a_cycle
-							   : bytes / m->l3_a_cycle;
+	return bytes <= fitted.cache_share * (double)m->l1 ? 1 : bytes <= fitted.cache_share * (double)m->l2 ? 2 : 3;
 }
 
-/* Is it less to read the constants of both parts anew for each line than to write the whole buffer and to read it? */
+/* Cycles to read what comes from that level. */
+static double read_cycles(const struct target *m, int level, double bytes)
+{
+	return level == 1 ? 0 : bytes / (level == 2 ? m->l2_a_cycle : m->l3_a_cycle);
+}
+
+/* Do lines stay in a nearer cache than the whole buffer, with what its making reads beside it, and is it less to read the constants of both parts
+ * anew for each line than to write the whole and to read it? */
 static bool lines_pay(struct loop_prog *p, const struct producer *q)
 {
 	struct target m = sched_machine(p);
 	double whole = (double)dtype_size(lbuf(p, q->made)->dtype) * (double)buf_elems(p, q->made);
-	double lines = (double)lstage(p, q->reader)->axis[q->axis].extent, line = whole / lines;
-	double constants = constant_bytes(p, q->part) + constant_bytes(p, lstage(p, q->reader)->part);
+	double lines = (double)lstage(p, q->reader)->axis[q->axis].extent;
+	double constants = bytes_read(p, q->part, true) + bytes_read(p, lstage(p, q->reader)->part, true);
+	int near = level_of(&m, constants + 2 * whole / lines), far = level_of(&m, whole + bytes_read(p, q->part, false));
 
-	return lines * reload_cycles(&m, constants, 2 * line) < 2 * reload_cycles(&m, whole, 0);
+	return near < far && lines * read_cycles(&m, near, constants) < 2 * read_cycles(&m, far, whole);
 }
 
 /* Is the part one product, whose sums no transform makes, with what is done to them? */
