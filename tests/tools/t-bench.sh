@@ -82,6 +82,9 @@ has onnxsim && try simplify.py digits "$python" -B bench/simplify.py examples/di
 has onnxruntime && try readers.py 'geometric mean' sh -c '"$@"; [ $? -le 1 ]' sh "$python" -B bench/readers.py --seconds 0.1 examples/digits/digits.onnx ||
 	pass_over readers.py 'no python with onnxruntime (HONE_PYTHON)'
 
+has onnxruntime,onnx && [ -z "${ASAN_OPTIONS-}" ] &&
+	try fused.py 'ratio' "$python" -B bench/fused.py -o "$out/fused" --rounds 1 examples/digits/digits.onnx --set=batch=1 ||
+	pass_over fused.py 'no python with onnxruntime and onnx (HONE_PYTHON)'
 has onnxruntime,torch,transformers && [ -z "${ASAN_OPTIONS-}" ] &&
 	try optimised.py geomean "$python" -B bench/optimised.py -o "$out/optimised" --layers 1 --width 64 --rounds 1 bert ||
 	pass_over optimised.py 'no python with onnxruntime, torch and transformers (HONE_PYTHON)'
