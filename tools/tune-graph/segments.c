@@ -18,6 +18,7 @@ struct cutting {
 	uint32_t *unit;  /* node: which group, or node outside of all, in the order in which they run */
 	uint32_t units;
 	bool *is_group;    /* unit */
+	bool *computes;    /* unit: it does more than move bytes */
 	uint32_t *live;    /* unit: values that are made up to it and read after it */
 	uint32_t *segment; /* unit: its segment, from 1 */
 	uint32_t segments;
@@ -73,14 +74,18 @@ static void number_units(struct cutting *c)
 		of[k] = c->units;
 		c->unit[g->nodes.a[i]] = c->units++;
 	}
-	for (size_t i = 0; i < g->nodes.n; i++)
-		if (c->group[g->nodes.a[i]])
-			c->unit[g->nodes.a[i]] = of[c->group[g->nodes.a[i]]];
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		node_id n = g->nodes.a[i];
+		if (c->group[n])
+			c->unit[n] = of[c->group[n]];
+		c->computes[c->unit[n]] |= !op_is(node(c->m, n)->op, OP_MOVE) && !op_is(node(c->m, n)->op, OP_VIEW);
+	}
 	free(last);
 	free(of);
 }
 
-/* An input counts from its first reader on. */
+/* An input counts from its first reader on. What only moves bytes does so in place where its result is not the caller's, so no segment is to
+ * end there: all values count. */
 static void count_live(struct cutting *c)
 {
 	struct module *m = c->m;
@@ -99,6 +104,8 @@ static void count_live(struct cutting *c)
 		for (uint32_t i = from; i < to; i++)
 			c->live[i]++;
 	}
+	for (uint32_t i = 0; i < c->units; i++)
+		c->live[i] += c->computes[i] ? 0 : c->units;
 	uses_free(&u);
 }
 
@@ -225,6 +232,7 @@ void segments_cut(struct segments *out, const char *plain, const char *laid, con
 			    .group = xcalloc(n, sizeof *c.group),
 			    .unit = xcalloc(n, sizeof *c.unit),
 			    .is_group = xcalloc(n, sizeof *c.is_group),
+			    .computes = xcalloc(n, sizeof *c.computes),
 			    .live = xcalloc(n, sizeof *c.live),
 			    .segment = xcalloc(n, sizeof *c.segment)};
 	struct map layout = read_layouts(laid);
@@ -251,6 +259,7 @@ void segments_cut(struct segments *out, const char *plain, const char *laid, con
 	free(c.group);
 	free(c.unit);
 	free(c.is_group);
+	free(c.computes);
 	free(c.live);
 	free(c.segment);
 	module_free(m);
