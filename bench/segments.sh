@@ -44,4 +44,14 @@ for name; do
 	echo "$name: $(grep -o '[0-9]* of [0-9]* segments have other groups' "$work/said")"
 	echo "    other to usual $(against usual other); usual to other $(against other usual); usual to itself $(against usual copy)"
 done
+# How far the cost model is from the median time of each segment that was timed.
+off() {
+	kb dump --kb "$kb" | awk '$1 == "predicted" { seconds = $2 } $1 == "samples" && seconds {
+			n = 0
+			for (i = 2; i <= NF; i++) { split($i, of, "/"); t[++n] = of[1] }
+			for (i = 2; i <= n; i++) { x = t[i]; for (j = i - 1; j > 0 && t[j] > x; j--) t[j + 1] = t[j]; t[j + 1] = x }
+			print seconds / (1e-12 * t[int((n + 1) / 2)]); seconds = 0 }' | sort -g | awk '{ x[NR] = $1 }
+		END { if (NR) printf "predicted to timed: median %.2f, quartiles %.2f and %.2f, of %d\n", x[int((NR + 1) / 2)], x[int((NR + 3) / 4)], x[int((3 * NR + 3) / 4)], NR }'
+}
 chosen
+off

@@ -77,6 +77,8 @@ void book_put(const struct book *b, const struct segment *s, const struct choice
 
 	kb_set_field(&r, "base", choice_text(s->usual, s->n, &a), &a);
 	kb_set_field(&r, "how", c->how, &a);
+	if (c->predicted > 0)
+		kb_set_field(&r, "predicted", arena_printf(&a, "%.6g", c->predicted), &a);
 	write_measurement(&r, &c->result, &a);
 	if (mean > 0)
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean), &a);
