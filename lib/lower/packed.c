@@ -599,13 +599,23 @@ static ex_id weight_scale(struct lower *L, const struct packed *q, poly b, poly 
 	return grid_at(L, q, 1, poly_mulc(L->p->P, b, q->block), n);
 }
 
-/* A block's share of an element: of integers until the scales. */
-static ex_id coded_share(struct lower *L, const struct packed *q, int axis, stage_id part, stage_id xs, struct row m, poly b, poly n)
+/* [row, block]: zero_part, if all columns have the same: made once for them. */
+static stage_id same_zeros(struct lower *L, const struct packed *q, stage_id xs)
+{
+	stage_id s = row_stage(L, q, "zeros", DT_F32, 1, (int64_t[]){q->count}, "b");
+
+	stage_body(L->p, s, COMB_NONE, zero_part(L, q, xs, row_of(L, q, s), axis_of(L, q, s, 0), poly_const(L->p->P, 0)));
+	return s;
+}
+
+/* A block's share of an element: of integers until the scales. zeros: see same_zeros; 0: columns have their own. */
+static ex_id coded_share(struct lower *L, const struct packed *q, int axis, stage_id part, stage_id xs, stage_id zeros, struct row m,
+			 poly b, poly n)
 {
 	ex_id y = of_digits(L, q, part, 0, m, b, n);
 
 	if (xs)
-		y = low_fn2(L, FN_SUB, y, zero_part(L, q, xs, m, b, n));
+		y = low_fn2(L, FN_SUB, y, zeros ? of_row(L, q, zeros, m, 1, &b) : zero_part(L, q, xs, m, b, n));
 	return low_fn2(L, FN_MUL, low_fn2(L, FN_MUL, y, coded_at(L, q, 1, axis, m, b)), weight_scale(L, q, b, n));
 }
 
@@ -623,11 +633,12 @@ static stage_id sums_of_blocks(struct lower *L, const struct packed *q, const ch
 static stage_id coded_rows(struct lower *L, const struct packed *q, const char *name, int axis, bool zeros)
 {
 	stage_id part = digit_products(L, q, axis, 0), xs = zeros ? coded_sums(L, q, axis) : 0;
-	poly index[LOOP_RANK_MAX], b;
+	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0), b;
+	stage_id same = xs && lex(L->p, grid_at(L, q, 2, none, none))->kind == EX_CONST ? same_zeros(L, q, xs) : 0;
 	struct row m;
 	stage_id s = sums_of_blocks(L, q, name, index, &m, &b);
 
-	stage_body(L->p, s, COMB_SUM, coded_share(L, q, axis, part, xs, m, b, index[low_out_rank(L, 0) - 1]));
+	stage_body(L->p, s, COMB_SUM, coded_share(L, q, axis, part, xs, same, m, b, index[low_out_rank(L, 0) - 1]));
 	return s;
 }
 
