@@ -67,8 +67,9 @@ static struct choice *try_choices(struct bench *b, const struct book *book, stru
 	size_t done = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		const char *reason;
-		l->a[i].predicted = bench_predict(b, l->a[i].group, &arena, &reason);
+		const char *reason = "it is the usual one";
+		bool usual = !memcmp(l->a[i].group, s->usual, s->n * sizeof *s->usual);
+		l->a[i].predicted = usual ? INFINITY : bench_predict(b, l->a[i].group, &arena, &reason);
 		if (why && !isfinite(l->a[i].predicted))
 			warn("  %s: cannot be: %s", l->a[i].how, reason);
 	}
