@@ -1,5 +1,5 @@
-/* How well do strategies search? strategies [--trials N] [--seeds N] [--runner COMMAND] [--strategy NAME].. TASK..: each
- * strategy on each task with each seed. A schedule is timed once, by whoever proposes it first, so what differs is the
+/* How well do strategies search? strategies [--trials N] [--seeds N] [--runner COMMAND] [--strategy NAME].. [--cost-model NAME].. TASK..: each
+ * strategy, by each cost model (analytic), on each task with each seed. A schedule is timed once, by whoever proposes it first, so what differs is the
  * way, not the noise. A row a strategy: the best after so many trials, as a share of the best that any of them found,
  * median and worst of the seeds; and after how many trials the search had converged. */
 #include <math.h>
@@ -17,12 +17,13 @@
 #include "search/search.h"
 #include "answer.h"
 
-enum { OPT_TRIALS = 1000, OPT_SEEDS, OPT_RUNNER, OPT_STRATEGY };
-enum { BATCH = 4, STRATEGIES_MAX = 8, SEEDS_MAX = 32, MARKS_MAX = 16, FIRST_MARK = 8 };
+enum { OPT_TRIALS = 1000, OPT_SEEDS, OPT_RUNNER, OPT_STRATEGY, OPT_COST };
+enum { BATCH = 4, STRATEGIES_MAX = 8, WAYS_MAX = 24, SEEDS_MAX = 32, MARKS_MAX = 16, FIRST_MARK = 8 };
 static size_t trials = 64;
-static int seeds = 4, nchosen;
+static int seeds = 4, nchosen, ncosts;
 static const char *command;
 static const struct strategy *chosen[STRATEGIES_MAX];
+static const struct cost_model *costs[STRATEGIES_MAX];
 static struct arena arena;
 static struct runner *r;
 
@@ -36,6 +37,11 @@ static error_t option(int key, char *arg)
 		if (nchosen == STRATEGIES_MAX || !strategy_find(arg))
 			die(EX_BADUSE, "--strategy=%s: there is none", arg);
 		chosen[nchosen++] = strategy_find(arg);
+		return 0;
+	case OPT_COST:
+		if (ncosts == WAYS_MAX / STRATEGIES_MAX || !cost_model_find(arg))
+			die(EX_BADUSE, "--cost-model=%s: there is none", arg);
+		costs[ncosts++] = cost_model_find(arg);
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -105,9 +111,9 @@ struct way { /* of one search */
 	size_t converged; /* after how many trials; 0: not */
 };
 
-static struct way search(struct known_task *s, const struct strategy *strategy, uint64_t seed)
+static struct way search(struct known_task *s, const struct strategy *strategy, const struct cost_model *cost, uint64_t seed)
 {
-	struct space *space = space_new(s->m, task_node(s->m), target_host(), &cost_models[0]);
+	struct space *space = space_new(s->m, task_node(s->m), target_host(), cost);
 	struct search *x = search_new(space, strategy, seed);
 	struct way w = {.converged = 0};
 	struct point *p[BATCH];
@@ -131,11 +137,11 @@ static struct way search(struct known_task *s, const struct strategy *strategy, 
 	return w;
 }
 
-static void print_row(const struct strategy *strategy, const struct way *w, double best)
+static void print_row(const struct strategy *strategy, const struct cost_model *cost, const struct way *w, double best)
 {
 	double v[SEEDS_MAX];
 
-	printf("  %-8s", strategy->name);
+	printf("  %-8s %-8s", strategy->name, cost->name);
 	for (int k = 0; k < marks(); k++) {
 		for (int i = 0; i < seeds; i++)
 			v[i] = w[i].best[k] / best;
@@ -150,7 +156,7 @@ static void print_row(const struct strategy *strategy, const struct way *w, doub
 
 static void compare(const char *text)
 {
-	struct way w[STRATEGIES_MAX][SEEDS_MAX];
+	struct way w[WAYS_MAX][SEEDS_MAX];
 	struct known_task s = {.text = text};
 	double best = 1;
 	const char *why;
@@ -166,13 +172,13 @@ static void compare(const char *text)
 	s.base = next().digest;
 	candidate_free(c);
 	for (int i = 0; i < seeds; i++)
-		for (int k = 0; k < nchosen; k++)
-			w[k][i] = search(&s, chosen[k], (uint64_t)i + 1);
+		for (int k = 0; k < nchosen * ncosts; k++)
+			w[k][i] = search(&s, chosen[k / ncosts], costs[k % ncosts], (uint64_t)i + 1);
 	for (size_t i = 0; i < s.known.n; i++)
 		best = fmin(best, s.known.a[i].ratio);
 	printf("%.70s: best %.3f of %zu\n", text, best, s.known.n);
-	for (int k = 0; k < nchosen; k++)
-		print_row(chosen[k], w[k], best);
+	for (int k = 0; k < nchosen * ncosts; k++)
+		print_row(chosen[k / ncosts], costs[k % ncosts], w[k], best);
 	fflush(stdout);
 	vec_free(&s.known);
 	module_free(s.m);
@@ -187,6 +193,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (!nchosen)
 		for (const struct strategy *const *s = strategies; *s && nchosen < STRATEGIES_MAX; s++)
 			chosen[nchosen++] = *s;
+	if (!ncosts)
+		costs[ncosts++] = &cost_models[0];
 	if (!(r = runner_open(command, 30, &arena, &why)))
 		die(EX_NOTAVAIL, "%s", why);
 	printf("best so far over the best of all, median and worst of %d seeds, after", seeds);
@@ -203,6 +211,7 @@ static const struct argp_option options[] = {
 	{"trials", OPT_TRIALS, "N", 0, "of each search; 64", 0},
 	{"seeds", OPT_SEEDS, "N", 0, "searches by each strategy; 4", 0},
 	{"runner", OPT_RUNNER, "COMMAND", 0, "where kernels run", 0},
+	{"cost-model", OPT_COST, "NAME", 0, "by this cost model (analytic); repeated", 0},
 	{"strategy", OPT_STRATEGY, "NAME", 0, "only these; repeated", 0},
 	{0},
 };

@@ -102,7 +102,7 @@ static void choose(const struct space *s, const struct points *all, const struct
 struct chosen schedule_choose(struct module *m, node_id n, const struct target *t, const struct trees *model, size_t most, struct arena *a)
 {
 	struct beside b;
-	const struct cost_model cost = {"learned", "what tune-model learned", predict, &b};
+	const struct cost_model cost = {"learned", "what tune-model learned", predict, &b, NULL};
 	struct chosen c = {0};
 	struct points all = {0};
 	struct features usual;

@@ -26,6 +26,7 @@ struct space {
 	node_id n; /* Fused */
 	const struct target *target;
 	const struct cost_model *cost;
+	const void *cost_arg;
 	VEC(struct origin) origins; /* [0]: the default schedule */
 	size_t points;              /* made so far */
 	struct map predicted_at;    /* 1 + a trace's symbol -> 1 + where its prediction is */
@@ -78,6 +79,7 @@ struct cost_model {
 	const char *name, *summary;
 	double (*predict)(struct loop_prog *p, const void *arg); /* seconds of a scheduled program; NULL: says nothing */
 	const void *arg;                                         /* its own */
+	const void *(*of_task)(struct space *s);                 /* arg for the programs of a space, of the space's arena; NULL: arg */
 };
 extern const struct cost_model cost_models[];
 

@@ -100,6 +100,7 @@ struct space *space_new(struct module *m, node_id n, const struct target *t, con
 	s->n = n;
 	s->target = t;
 	s->cost = cost;
+	s->cost_arg = cost && cost->of_task ? cost->of_task(s) : cost ? cost->arg : NULL;
 	vec_push(&s->origins, (struct origin){.by = &generators[TEMPLATE], .name = "default"});
 	struct loop_prog *p = lower(s, NULL);
 	int count = p ? group_algorithms(m, n, t, algorithm, ALGORITHMS_MAX) : 0;
@@ -175,7 +176,7 @@ static double predict(struct space *s, sym trace, struct loop_prog *p)
 
 	if (known)
 		return s->predicted.a[known - 1];
-	vec_push(&s->predicted, s->cost->predict(p, s->cost->arg));
+	vec_push(&s->predicted, s->cost->predict(p, s->cost_arg));
 	map_set(&s->predicted_at, trace + 1, (uint32_t)s->predicted.n);
 	return s->predicted.a[s->predicted.n - 1];
 }

@@ -40,7 +40,7 @@ printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  in
 try state.c 'kept by the library' build/bench/state "$out/plain.so" "$out/kept.so"
 try groups.c 'at most 1.05' build/bench/groups --count 1 --budget 0.01
 try runner.c Gemm build/bench/runner --times 2 trip "$task"
-try strategies.c random build/bench/strategies --trials 2 --seeds 1 --strategy random "$task"
+try strategies.c random build/bench/strategies --trials 2 --seeds 1 --strategy random --cost-model learned "$task"
 try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1
 echo "$task" >"$out/corpus.txt"
 try corpus.c 'the same text; geometric mean 1.0000' sh -c 'build/bench/corpus --write "$1" "$2" && build/bench/corpus "$1" "$1"' sh "$out/kernels" "$out/corpus.txt"
