@@ -1,4 +1,4 @@
-/* Find: where the elements of an operand are in a list in ascending order, by bisection; strings in a list that is fixed, by a table of them. */
+/* Find: where the elements of an operand are in a list in ascending order, by bisection, or by a table of a list that is fixed. */
 #include "native/native.h"
 
 /* The position of x, as native_order has it, among the n keys; n: it is not there. */
@@ -42,7 +42,14 @@ static int64_t find_text(const struct native_string *keys, int64_t n, const stru
 	return n;
 }
 
-/* ---- a table of strings ---- */
+static int64_t find_by_bisection(const struct native_tensor *keys, int64_t n, const struct native_tensor *x, int64_t i)
+{
+	if (x->type == NATIVE_STR)
+		return find_text(keys->data, n, (const struct native_string *)x->data + i);
+	return find_place(keys, n, native_order(x->type, x->data, i));
+}
+
+/* ---- a table ---- */
 
 enum {
 	FIND_FEW = 16,   /* keys that bisection finds as fast */
@@ -50,7 +57,7 @@ enum {
 };
 
 struct find_entry {
-	uint32_t hash, place; /* place: 1 + the key's; 0: there is none */
+	uint64_t hash, place; /* place: 1 + the key's; 0: there is none */
 };
 
 struct find_table {
@@ -58,34 +65,48 @@ struct find_table {
 	struct find_entry entry[];
 };
 
-static uint64_t find_hash(const struct native_string *x)
+/* Of different numbers different ones. */
+static inline uint64_t find_mix(uint64_t x)
 {
 	const uint64_t odd = 0x9e3779b97f4a7c15;
-	uint64_t h = x->n * odd, word;
+
+	x *= odd;
+	return (x ^ x >> 32) * odd;
+}
+
+static uint64_t find_text_hash(const struct native_string *x)
+{
+	uint64_t h = x->n, word;
 
 	for (size_t i = 0; i < x->n; i += sizeof word) {
 		word = 0;
 		memcpy(&word, x->s + i, x->n - i < sizeof word ? x->n - i : sizeof word);
-		h = (h ^ word) * odd;
-		h ^= h >> 32;
+		h = find_mix(h ^ word);
 	}
-	return h * odd;
+	return find_mix(h);
 }
 
-static struct find_entry *find_entry(struct find_table *t, uint64_t hash, int probe)
+static inline uint64_t find_hash(const struct native_tensor *t, int64_t i)
+{
+	if (t->type == NATIVE_STR)
+		return find_text_hash((const struct native_string *)t->data + i);
+	return find_mix((uint64_t)native_order(t->type, t->data, i));
+}
+
+static inline struct find_entry *find_entry(struct find_table *t, uint64_t hash, int probe)
 {
 	return &t->entry[((hash >> 32) + (uint64_t)probe) & t->mask];
 }
 
-static void find_fill(struct find_table *t, const struct native_string *keys, int64_t n)
+static void find_fill(struct find_table *t, const struct native_tensor *keys, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
-		uint64_t hash = find_hash(&keys[i]);
+		uint64_t hash = find_hash(keys, i);
 		for (int k = 0; k < FIND_PROBES; k++) {
 			struct find_entry *e = find_entry(t, hash, k);
 			if (e->place)
 				continue;
-			*e = (struct find_entry){(uint32_t)hash, (uint32_t)i + 1};
+			*e = (struct find_entry){hash, (uint64_t)i + 1};
 			break;
 		}
 	}
@@ -105,38 +126,31 @@ static struct find_table *find_table(struct native *n, const struct native_tenso
 	t = n->memo(n, sizeof *t + size * sizeof *t->entry);
 	if (t && !t->made) {
 		t->mask = size - 1;
-		find_fill(t, keys->data, nkeys);
+		find_fill(t, keys, nkeys);
 	}
 	return t;
 }
 
-static int64_t find_in_table(struct find_table *t, const struct native_string *keys, int64_t n, const struct native_string *x)
+static int64_t find_in_table(struct find_table *t, const struct native_tensor *keys, int64_t n, const struct native_tensor *x, int64_t i)
 {
-	uint64_t hash = find_hash(x);
+	const struct native_string *text = x->type == NATIVE_STR ? (const struct native_string *)x->data + i : NULL, *all = keys->data;
+	uint64_t hash = find_hash(x, i);
 
 	for (int k = 0; k < FIND_PROBES; k++) {
 		const struct find_entry *e = find_entry(t, hash, k);
 		if (!e->place)
 			return n;
-		if (e->hash == (uint32_t)hash && !find_compare(&keys[e->place - 1], x))
-			return e->place - 1;
+		if (e->hash == hash && (!text || !find_compare(&all[e->place - 1], text)))
+			return (int64_t)e->place - 1;
 	}
-	return find_text(keys, n, x);
-}
-
-static void find_texts(struct native *n, int64_t count, int64_t nkeys, int64_t *y)
-{
-	const struct native_string *x = n->in[0].data, *keys = n->in[1].data;
-	struct find_table *t = find_table(n, &n->in[1], nkeys);
-
-	for (int64_t i = 0; i < count; i++)
-		y[i] = t ? find_in_table(t, keys, nkeys, x + i) : find_text(keys, nkeys, x + i);
+	return find_by_bisection(keys, n, x, i);
 }
 
 NATIVE const char *native_Find(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0], *keys = &n->in[1];
 	int64_t count = native_count(x), nkeys = native_count(keys), *y;
+	struct find_table *t;
 
 	if (!native_is_number(x->type) && x->type != NATIVE_BOOL && x->type != NATIVE_STR)
 		return native_no_type();
@@ -144,9 +158,8 @@ NATIVE const char *native_Find(struct native *n)
 		return "it looks for elements of another type";
 	if (!(y = n->room(n, 0, NATIVE_I64, x->rank, x->dims)))
 		return native_no_room(n);
-	if (x->type == NATIVE_STR)
-		find_texts(n, count, nkeys, y);
-	for (int64_t i = 0; i < count && x->type != NATIVE_STR; i++)
-		y[i] = find_place(keys, nkeys, native_order(x->type, x->data, i));
+	t = find_table(n, keys, nkeys);
+	for (int64_t i = 0; i < count; i++)
+		y[i] = t ? find_in_table(t, keys, nkeys, x, i) : find_by_bisection(keys, nkeys, x, i);
 	return NULL;
 }

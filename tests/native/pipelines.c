@@ -53,7 +53,7 @@ static void test_tokens(void)
 	test_long_text(1000000);
 }
 
-static int64_t kept[1 << 14];
+static int64_t kept[1 << 15];
 
 static void *keep(struct native *n, size_t bytes)
 {
@@ -155,10 +155,38 @@ static bool finds_keys(bool fixed)
 	return right;
 }
 
+/* Numbers, of which every other one is a key, and 0 of either sign and NaN. */
+static bool finds_numbers(bool fixed)
+{
+	struct call *c = call_new(1);
+	float *x = operand(c, NATIVE_F32, DIMS(2 * KEYS + 2)), *key = operand(c, NATIVE_F32, DIMS(KEYS + 1));
+	bool right = true;
+
+	for (int i = 0; i < 2 * KEYS; i++) {
+		x[i] = (float)(i - KEYS) / 8;
+		key[i / 2] = i % 2 ? key[i / 2] : x[i];
+	}
+	x[2 * KEYS] = -0.0F;
+	x[2 * KEYS + 1] = key[KEYS] = NAN;
+	c->in[1].fixed = fixed;
+	memset(kept, 0, sizeof kept);
+	c->n.memo = keep;
+	for (int k = 0; k < 2; k++) {
+		right &= !run(c, "Find");
+		const int64_t *y = c->n.out[0].data;
+		for (int i = 0; i < 2 * KEYS && right; i++)
+			right = y[i] == (i % 2 ? KEYS + 1 : i / 2);
+		right = right && y[2 * KEYS] == KEYS / 2 && y[2 * KEYS + 1] == KEYS;
+	}
+	call_free(c);
+	return right;
+}
+
 static void test_keys(void)
 {
 	ok(finds_keys(false), "Find: many keys by bisection");
 	ok(finds_keys(true), "by a table");
+	ok(finds_numbers(false) && finds_numbers(true), "many numbers, either way");
 }
 
 /* An empty string may be NULL: nothing of it is read, as sanitizers see. */
