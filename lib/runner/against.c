@@ -15,7 +15,8 @@
 #include "common/rng.h"
 #include "runner/sequential.h"
 
-enum { ROUNDS = 3, COPIES_MAX = 256 };
+enum { ROUNDS = 3, COPIES_MAX = 256, AGAIN_MOST = 8 };
+#define DISTURBED   1.25
 #define PICOSECONDS 1e12
 static const double sample_seconds = 2e-4;
 
@@ -91,6 +92,7 @@ struct rival {
 	struct moving weights;
 	struct arena *a;
 	uint32_t reps; /* runs of a sample */
+	double least;  /* seconds of a run */
 };
 
 /* Seconds of a run, the mean of so many. */
@@ -112,8 +114,8 @@ static void warm(struct rival *s)
 {
 	s->reps = 1;
 	sample(s);
-	double one = fmin(sample(s), sample(s));
-	s->reps = (uint32_t)fmax(1, ceil(sample_seconds / fmax(one, 1e-7)));
+	s->least = fmin(sample(s), sample(s));
+	s->reps = (uint32_t)fmax(1, ceil(sample_seconds / fmax(s->least, 1e-7)));
 }
 
 static void time_pair(struct rival s[2], struct rng *rng, double least[2])
@@ -126,6 +128,19 @@ static void time_pair(struct rival s[2], struct rng *rng, double least[2])
 	}
 }
 
+/* Is one of the two far above the least of its kind, and the other not? Then another program began or ended within the pair. Which of the
+ * two it is does not matter, so neither is favoured. */
+static bool is_disturbed(struct rival s[2], const double t[2])
+{
+	double far[2];
+
+	for (int k = 0; k < 2; k++) {
+		s[k].least = fmin(s[k].least, t[k]);
+		far[k] = t[k] / s[k].least;
+	}
+	return fmax(far[0], far[1]) > DISTURBED * fmin(far[0], far[1]);
+}
+
 void library_against(struct library l[2], struct tensor *const *in, struct tensor *const *const out[2], const struct against *how,
 		     struct measurement *r, struct arena *a)
 {
@@ -134,6 +149,7 @@ void library_against(struct library l[2], struct tensor *const *in, struct tenso
 	struct sequential q;
 	double start = now_seconds();
 	bool decided = false;
+	size_t again = 0;
 
 	*r = (struct measurement){.pair = ARENA_ARRAY(a, struct sample_pair, RUNNER_PAIRS_MAX)};
 	for (int k = 0; k < 2; k++) {
@@ -146,9 +162,12 @@ void library_against(struct library l[2], struct tensor *const *in, struct tenso
 	while (!decided && r->npairs < RUNNER_PAIRS_MAX && (r->npairs == 0 || now_seconds() < until)) {
 		double t[2];
 		time_pair(s, &rng, t);
+		if (is_disturbed(s, t) && again++ < AGAIN_MOST + r->npairs)
+			continue;
 		r->pair[r->npairs++] =
 			(struct sample_pair){(uint64_t)(PICOSECONDS * t[AGAINST_LIBRARY]), (uint64_t)(PICOSECONDS * t[AGAINST_BASE])};
-		decided = sequential_add(&q, t[AGAINST_LIBRARY], t[AGAINST_BASE], &r->verdict);
+		/* A slow phase may outlast a pair of such long runs: no first few decide. */
+		decided = sequential_add(&q, t[AGAINST_LIBRARY], t[AGAINST_BASE], &r->verdict) && r->npairs >= SEQ_FEW;
 	}
 	if (!decided)
 		r->verdict = sequential_end(&q);
