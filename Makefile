@@ -126,7 +126,7 @@ build/lib/runner/compile_server.o: build/gen/lib/runner/compile_server.in.inc bu
 # Of the list of stages, the passes that every graph goes through.
 build/gen/passes.inc: tools/hone/stages.h Makefile
 	@mkdir -p $(@D)
-	@awk -F'[^a-zA-Z_]+' '$$1 == "STAGE" && $$4 ~ /^(ALWAYS|FOR_RUNS)$$/ { print "PASS(" $$3 ")" }' $< > $@
+	@awk -F'[^a-zA-Z_]+' '$$1 == "STAGE" && $$4 ~ /^(ALWAYS|FOR_RUNS|JOINED)$$/ { print "PASS(" $$3 ")" }' $< > $@
 
 # The backends: a folder of lib/target each, the generic one first.
 BACKENDS := generic $(filter-out generic,$(patsubst lib/target/%/,%,$(wildcard lib/target/*/)))
@@ -268,7 +268,7 @@ fuzz:
 
 # The passes that test programs have in them, each with a name of its own for its `tool`: of the list of stages those of every graph, and
 # gears.
-CHAIN  := $(subst _,-,$(sort $(shell awk -F'[^a-zA-Z_]+' '$$1 == "STAGE" && $$4 ~ /^(ALWAYS|FOR_RUNS|GEARS)$$/ { print $$3 }' tools/hone/stages.h)))
+CHAIN  := $(subst _,-,$(sort $(shell awk -F'[^a-zA-Z_]+' '$$1 == "STAGE" && $$4 ~ /^(ALWAYS|FOR_RUNS|GEARS|JOINED)$$/ { print $$3 }' tools/hone/stages.h)))
 CHAINO := $(CHAIN:%=build/renamed/%.o) $(foreach t,$(CHAIN),$(patsubst %.c,build/%.o,$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c))))
 $(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile tools/hone/stages.h
 	@mkdir -p $(@D)

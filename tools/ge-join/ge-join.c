@@ -171,6 +171,8 @@ static void join(struct module *m, const struct pass_ctx *c)
 	struct arena a = {0};
 	struct joining q = {.m = m, .c = c};
 
+	if (!target.cores)
+		target = *target_host();
 	task_list_make(&q.tasks, m, &a);
 	q.seconds = ARENA_ARRAY(&a, double, q.tasks.n + 1);
 	for (size_t i = 0; i < q.tasks.n; i++)
@@ -204,13 +206,6 @@ static const struct pass pass = {
 		"Joins Fused nodes, a kernel and the only one that reads its result. Keeps what is computed.",
 };
 
-static int run(const struct tool *t, struct tool_args *a)
-{
-	if (!target.cores)
-		target = *target_host();
-	return pass_main(t, a);
-}
-
 static const struct argp_option options[] = {
 	{"target", OPT_TARGET, "NAME", 0, "for this target: %s (default: native)", 0},
 	{0},
@@ -224,7 +219,7 @@ const struct tool tool = {
 	.args_doc = "[FILE]",
 	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
 	.max_files = 1,
-	.run = run,
+	.run = pass_main,
 	.data = &pass,
 	.options = options,
 	.option = option,

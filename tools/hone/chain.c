@@ -31,6 +31,7 @@ static bool MODELED(const struct hone *h)
 
 	return (!model || strcmp(model, "none")) && (!threads || !strcmp(threads, "1")) && !unknown; /* it learned from one thread */
 }
+static bool JOINED(const struct hone *h) { return MODELED(h); } /* by the analytic model */
 static bool COMPILED(const struct hone *h) { return h->verb->id == V_BUILD || h->verb->id == V_TUNE; }
 static bool REGROUPED(const struct hone *h) { return h->verb->id == V_TUNE && given_is(h, "graph"); }
 static bool TUNED(const struct hone *h) { return h->verb->id == V_TUNE; }

@@ -24,7 +24,7 @@ STAGE(regroup,  tune_graph,  REGROUPED, 0,                     "") /* then the n
 STAGE(fuse,     ge_fuse,     ALWAYS,    KERNELS,               "")
 STAGE(layout,   ge_layout,   ALWAYS,    KERNELS,               "")
 STAGE(share,    ge_gears,    GEARS,     0,                     "--share")
-STAGE(join,     ge_join,     MODELED,   0,                     "")
+STAGE(join,     ge_join,     JOINED,    0,                     "")
 STAGE(schedule, ge_schedule, MODELED,   0,                     "")
 STAGE(tune,     tune_op,     TUNED,     0,                     "")
 STAGE(plan,     ge_plan,     ALWAYS,    REPORTS,               "")
