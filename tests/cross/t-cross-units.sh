@@ -1,10 +1,10 @@
 # The unit tests on AArch64, by the emulator, except rooms that time what they run: each to its end. Those that draw at random, or go through
-# many operators, do less of it there, and two that take minutes are left out; EVERY=1 has all, as on this machine. For make
+# many operators, do less of it there, and one that takes minutes is left out; EVERY=1 has all, as on this machine. For make
 # check-aarch64 CASES=N, which builds them. A line a unit says the processor's seconds that it took.
 . "$top/tests/lib.sh"
 . "$top/tests/cross/cross.sh"
 export HONE_CROSS="${HONE_CROSS-aarch64-linux-gnu-}"
-[ -n "${EVERY-}" ] || export LOOP_TEST_SCHEDULES=80 LOOP_TEST_COMPILED=4 SPACE_TEST_VECTORS=6 WINOGRAD_CASES=10 # of 400, 20, 50 and 40
+[ -n "${EVERY-}" ] || export LOOP_TEST_SCHEDULES=80 LOOP_TEST_COMPILED=4 SPACE_TEST_VECTORS=6 WINOGRAD_CASES=10 KERNELS_SCHEDULES=4 # of 400, 20, 50, 40 and 10
 
 # Arguments of a unit: what is in its first comment.
 arguments() {
@@ -25,7 +25,7 @@ for unit in "$top"/tests/*/*.c; do
 	fuzz | net) continue ;; # no units
 	comm | runner | tune) skip "$name" "tests/$room times what it runs" && continue ;;
 	esac
-	case ${EVERY-}$name in sized | kernels) skip "$name" "too slow by an emulator: EVERY=1 runs it" && continue ;; esac
+	case ${EVERY-}$name in sized) skip "$name" "too slow by an emulator: EVERY=1 runs it" && continue ;; esac
 	mkdir "$name"
 	times >before
 	# shellcheck disable=SC2046 # words

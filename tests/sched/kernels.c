@@ -2,6 +2,7 @@
  * gives the evaluator's numbers in the interpreter; with the default schedule here, compiled as well. Types of elements are what
  * differs most. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/tool.h"
 #include "loop/interp.h"
@@ -14,7 +15,8 @@
 const struct tool tool; /* the library's main() is not linked */
 
 enum { LENGTHS = 3, SCHEDULES = 1 + LENGTHS + 6 };
-enum flags { WRAPS = 1 }; /* integers that doubles do not hold: not for the interpreter */
+static int schedules = SCHEDULES; /* $KERNELS_SCHEDULES has another number */
+enum flags { WRAPS = 1 };         /* integers that doubles do not hold: not for the interpreter */
 
 static const struct text texts[] = {
 	/* sums in halves: of ones more than 2048 or 256, of squares more than 65504 */
@@ -298,7 +300,7 @@ static bool try_schedules(struct kernel *k)
 	struct samples want = {0}, met = {0};
 	const char *why = NULL, *trace = "";
 
-	for (int i = 0; i < SCHEDULES && !why; i++) {
+	for (int i = 0; i < schedules && !why; i++) {
 		struct samples got = {0};
 		struct lowered l;
 		const struct target *t = i ? &lengths[i % LENGTHS] : target_host();
@@ -440,6 +442,8 @@ int main(int argc, char **argv)
 	int n = 0;
 
 	msg_tool = "kernels";
+	if (getenv("KERNELS_SCHEDULES"))
+		schedules = atoi(getenv("KERNELS_SCHEDULES"));
 	for (int i = 0; i < LENGTHS; i++) {
 		lengths[i] = *target_host();
 		lengths[i].vector_bytes = 16 << i;
