@@ -125,7 +125,17 @@ static int held_by(struct loop_prog *p, stage_id s)
 	return n;
 }
 
-/* Is the copy laid out for an instruction of another stage than that of k, which takes groups that lie side by side? */
+/* Is buffer a the copy of b, as it is made for pairs of rows? */
+static bool copies(struct loop_prog *p, buf_id a, buf_id b)
+{
+	stage_id s = writer_here(p, a);
+	const struct ex *e = s && lbuf(p, a)->scope == SCOPE_SCRATCH ? lex(p, lstage(p, s)->body) : NULL;
+
+	return e && e->kind == EX_READ && e->buf == b;
+}
+
+/* Is the copy laid out for an instruction of another stage than that of k, which takes groups that lie side by side, or for a copy of it
+ * that goes group by group? */
 static bool laid_out_for_dot(struct loop_prog *p, ex_id read, poly_var k)
 {
 	buf_id b = lex(p, read)->buf;
@@ -138,7 +148,8 @@ static bool laid_out_for_dot(struct loop_prog *p, ex_id read, poly_var k)
 			continue;
 		sums_products(p, s, factor);
 		for (int i = 0; i < 2; i++)
-			if (lex(p, factor[i])->buf == b && read_step(p, factor[i], t->axis[t->nspatial].var, &step) && step == 1)
+			if (copies(p, lex(p, factor[i])->buf, b) ||
+			    (lex(p, factor[i])->buf == b && read_step(p, factor[i], t->axis[t->nspatial].var, &step) && step == 1))
 				return true;
 	}
 	return false;
