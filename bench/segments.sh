@@ -16,7 +16,7 @@ export HONE_BLOBS
 kb=${SEGMENTS_KB:-$work/kb}
 [ $# -gt 0 ] || set -- squeezenet1_1 mobilenet_v3_small mobilenet_v2
 
-compile() { ge-schedule -q "$1.g" | ge-plan -q | ge-emit -q -o "$1"; }
+compile() { ge-join -q "$1.g" | ge-schedule -q | ge-plan -q | ge-emit -q -o "$1"; }
 against() { # BASE OTHER: "0.987 (0.980 to 0.994)"
 	run-dev --seconds "${SEGMENTS_TIMED:-10}" --cold-weights 16 --against "$work/$1.so" "$work/$2.so" | sed 's/^[a-z]*: \(.*)\).*/\1/'
 }

@@ -120,10 +120,12 @@ static void write_plan(const struct bench *b, const uint32_t *group, const char 
 static bool lay_out(const struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
 {
 	const char *plan = arena_printf(a, "%s.plan", stem), *fused = arena_printf(a, "%s.fused.g", stem);
+	const char *apart = arena_printf(a, "%s.apart.g", stem);
 
 	write_plan(b, group, plan);
 	return !tool_run(b, NULL, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, file_of(b, "segment.g", a), NULL}) &&
-	       !tool_run(b, NULL, (const char *const[]){"ge-layout", "-o", arena_printf(a, "%s.laid.g", stem), fused, NULL});
+	       !tool_run(b, NULL, (const char *const[]){"ge-layout", "-o", apart, fused, NULL}) &&
+	       !tool_run(b, NULL, (const char *const[]){"ge-join", "-q", "-o", arena_printf(a, "%s.laid.g", stem), apart, NULL});
 }
 
 /* Seconds of a group by the cost model. */
@@ -165,8 +167,10 @@ double bench_predict(const struct bench *b, const uint32_t *group, struct arena 
 static bool build_laid(const struct bench *b, const char *laid, const char *stem, struct arena *a)
 {
 	const char *given = arena_printf(a, "%s.given.g", stem), *planned = arena_printf(a, "%s.planned.g", stem);
+	const char *joined = arena_printf(a, "%s.joined.g", stem);
 
-	return !tool_run(b, NULL, (const char *const[]){"ge-schedule", "-q", "-o", given, laid, NULL}) &&
+	return !tool_run(b, NULL, (const char *const[]){"ge-join", "-q", "-o", joined, laid, NULL}) &&
+	       !tool_run(b, NULL, (const char *const[]){"ge-schedule", "-q", "-o", given, joined, NULL}) &&
 	       !tool_run(b, NULL, (const char *const[]){"ge-plan", "-q", "-o", planned, given, NULL}) &&
 	       !tool_run(b, NULL, (const char *const[]){"ge-emit", "-q", "-o", stem, planned, NULL});
 }
