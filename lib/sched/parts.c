@@ -33,6 +33,7 @@ const char *sched_fresh(struct schedule *r, const char *name)
 /* By number of a node: the part that it belongs to; 0: not known yet. */
 struct nodes {
 	uint32_t n, *part, parts;
+	bool *product; /* by number: has it any? */
 };
 
 static uint32_t last_node(struct loop_prog *p)
@@ -68,15 +69,22 @@ static uint32_t part_beside(struct loop_prog *p, const struct nodes *q, uint32_t
 	return found;
 }
 
-/* A product begins a part; what is done to its results is of its part, or of a later one whose results it takes, too; what no product is
- * before is of the first part that takes it. */
+/* A node with products begins a part; what is done to its results is of its part, or of a later one whose results it takes, too; what no product is
+ * before is of the first part that takes it, or of the first of all. */
 static void find_parts(struct loop_prog *p, struct nodes *q)
 {
 	for (uint32_t i = 1; i <= q->n; i++)
-		q->part[i] = makes_products(p, i) ? ++q->parts : part_beside(p, q, i, true);
+		q->parts += q->product[i] = makes_products(p, i);
+	if (q->parts < 2)
+		return;
+	for (uint32_t i = 1, n = 0; i <= q->n; i++)
+		q->part[i] = q->product[i] ? ++n : part_beside(p, q, i, true);
 	for (uint32_t i = q->n; i > 0; i--)
 		if (!q->part[i])
 			q->part[i] = part_beside(p, q, i, false);
+	for (uint32_t i = 0; i <= q->n; i++)
+		if (!q->part[i])
+			q->part[i] = 1;
 }
 
 uint32_t sched_parts(struct loop_prog *p)
@@ -84,8 +92,9 @@ uint32_t sched_parts(struct loop_prog *p)
 	struct nodes q = {.n = last_node(p)};
 
 	q.part = ARENA_ARRAY(&p->arena, uint32_t, q.n + 1);
+	q.product = ARENA_ARRAY(&p->arena, bool, q.n + 1);
 	find_parts(p, &q);
-	for (stage_id s = 1; s < p->stages.n; s++)
+	for (stage_id s = 1; q.parts > 1 && s < p->stages.n; s++)
 		lstage(p, s)->part = q.part[lstage(p, s)->part];
 	return q.parts;
 }

@@ -178,7 +178,8 @@ static void join(struct module *m, const struct pass_ctx *c)
 	for (size_t i = 0; i < q.tasks.n; i++)
 		for (uint32_t k = 0; k < q.tasks.a[i].count; k++)
 			map_set(&q.task_of, q.tasks.a[i].node[k], (uint32_t)i + 1);
-	join_graph(&q, m->main);
+	if (q.tasks.n < UINT16_MAX) /* a pair's key is a number */
+		join_graph(&q, m->main);
 	if (q.joined) {
 		task_settle(m, m->main);
 		note("%" PRIu32 " kernels compute another one line by line, where they read it", q.joined);
