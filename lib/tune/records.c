@@ -6,6 +6,7 @@
 #include "common/msg.h"
 #include "common/shown.h"
 #include "common/textfile.h"
+#include "tune/measured.h"
 #include "tune/session.h"
 
 enum { NEAR_OCTAVES = 8, OWN_ORIGINS = 3, NEAR_ORIGINS = 3 };
@@ -65,32 +66,6 @@ static void commit(struct session *s, struct kb_record *r)
 	arena_release(&a);
 }
 
-static const char *samples_text(const struct measurement *m, struct arena *a)
-{
-	char *text;
-	FILE *f = textfile_open(&text, NULL);
-
-	for (size_t i = 0; i < m->npairs; i++)
-		fprintf(f, "%s%llu/%llu", i ? " " : "", (unsigned long long)m->pair[i].candidate, (unsigned long long)m->pair[i].base);
-	textfile_close(f);
-	const char *copy = arena_str(a, text);
-	free(text);
-	return copy;
-}
-
-static void write_measurement(struct kb_record *r, const struct measurement *m, struct arena *a)
-{
-	kb_set_field(r, "verdict", verdict_name(m->verdict), a);
-	if (m->why && *m->why)
-		kb_set_field(r, "why", m->why, a);
-	if (!verdict_timed(m->verdict))
-		return;
-	kb_set_field(r, "samples", samples_text(m, a), a);
-	kb_set_field(r, "ratio", arena_printf(a, "%.6g", m->ratio), a);
-	kb_set_field(r, "lo", arena_printf(a, "%.6g", m->lo), a);
-	kb_set_field(r, "hi", arena_printf(a, "%.6g", m->hi), a);
-}
-
 static const char *against(const struct trial *x) { return x->remeasurement >= FINAL ? "default" : "incumbent"; }
 
 /* The number of the remeasurement, counted among those with the same `against`; 0: a trial, or the first against the default. */
@@ -108,7 +83,7 @@ void put_trial(struct session *s, const struct trial *x)
 	kb_set_field(&r, "trace", x->trace, &a);
 	kb_set_field(&r, "stages", hex(x->request.candidate->stages, &a), &a);
 	kb_set_field(&r, "source", hex(x->source, &a), &a);
-	write_measurement(&r, &x->result, &a);
+	measurement_put(&r, &x->result, &a);
 	if (x->remeasurement >= FINAL && verdict_timed(x->result.verdict))
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean_ratio(t, x)), &a);
 	if (x->remeasurement >= FINAL) /* of a late remeasurement that failed: one more, so that it is what counts */
@@ -160,33 +135,18 @@ void read_task_records(struct session *s, struct tuned *t)
 		t->ours[i] = kb_is_ours(&t->records.a[i]);
 }
 
-static void read_samples(const char *text, struct measurement *m, struct arena *a)
-{
-	size_t max = 1;
-
-	for (const char *q = text; (q = strchr(q, ' ')); q++)
-		max++;
-	m->pair = ARENA_ARRAY(a, struct sample_pair, max);
-	m->npairs = 0;
-	for (unsigned long long c, b; text && m->npairs < max && sscanf(text, "%llu/%llu", &c, &b) == 2;) {
-		m->pair[m->npairs++] = (struct sample_pair){c, b};
-		text = strchr(text, ' ');
-		text += text != NULL;
-	}
-}
-
 double record_base_seconds(const struct kb_record *r)
 {
 	struct arena a = {0};
 	struct measurement m;
 
-	read_samples(field(r, "samples"), &m, &a);
+	measurement_samples(field(r, "samples"), &m, &a);
 	double seconds = measurement_base_seconds(&m);
 	arena_release(&a);
 	return seconds;
 }
 
-/* What write_measurement wrote. */
+/* What measurement_put wrote. */
 static struct measurement read_measurement(const struct kb_record *r, struct arena *a)
 {
 	struct measurement m = {.verdict = verdict_of(r), .why = kb_get_field(r, "why")};
@@ -196,7 +156,7 @@ static struct measurement read_measurement(const struct kb_record *r, struct are
 		m.lo = record_number(r, "lo");
 		m.hi = record_number(r, "hi");
 	}
-	read_samples(field(r, "samples"), &m, a);
+	measurement_samples(field(r, "samples"), &m, a);
 	return m;
 }
 

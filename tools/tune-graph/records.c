@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "common/shown.h"
 #include "common/textfile.h"
+#include "tune/measured.h"
 #include "tune-graph.h"
 
 static const char *field(const struct kb_record *r, const char *name)
@@ -44,32 +45,6 @@ static struct kb_record record_of(const struct book *b, const char *task, const 
 	return r;
 }
 
-static const char *samples_text(const struct measurement *m, struct arena *a)
-{
-	char *text;
-	FILE *f = textfile_open(&text, NULL);
-
-	for (size_t i = 0; i < m->npairs; i++)
-		fprintf(f, "%s%llu/%llu", i ? " " : "", (unsigned long long)m->pair[i].candidate, (unsigned long long)m->pair[i].base);
-	textfile_close(f);
-	const char *copy = arena_str(a, text);
-	free(text);
-	return copy;
-}
-
-static void write_measurement(struct kb_record *r, const struct measurement *m, struct arena *a)
-{
-	kb_set_field(r, "verdict", verdict_name(m->verdict), a);
-	if (m->why)
-		kb_set_field(r, "why", m->why, a);
-	if (!verdict_timed(m->verdict))
-		return;
-	kb_set_field(r, "samples", samples_text(m, a), a);
-	kb_set_field(r, "ratio", arena_printf(a, "%.6g", m->ratio), a);
-	kb_set_field(r, "lo", arena_printf(a, "%.6g", m->lo), a);
-	kb_set_field(r, "hi", arena_printf(a, "%.6g", m->hi), a);
-}
-
 void book_put(const struct book *b, const struct segment *s, const struct choice *c, double mean)
 {
 	struct arena a = {0};
@@ -79,7 +54,7 @@ void book_put(const struct book *b, const struct segment *s, const struct choice
 	kb_set_field(&r, "how", c->how, &a);
 	if (c->predicted > 0)
 		kb_set_field(&r, "predicted", arena_printf(&a, "%.6g", c->predicted), &a);
-	write_measurement(&r, &c->result, &a);
+	measurement_put(&r, &c->result, &a);
 	if (mean > 0)
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean), &a);
 	commit(b, &r, &a);
@@ -101,7 +76,7 @@ void book_put_whole(const struct book *b, struct digest model, struct digest pla
 	struct arena a = {0};
 	struct kb_record r = record_of(b, model_task(model, &a), hex(plan, &a), &a);
 
-	write_measurement(&r, m, &a);
+	measurement_put(&r, m, &a);
 	commit(b, &r, &a);
 	arena_release(&a);
 }

@@ -15,6 +15,7 @@
 #include "sched/analytic.h"
 #include "sched/schedule.h"
 #include "target/target.h"
+#include "tune/measured.h"
 #include "tune-graph.h"
 
 static const char *file_of(const struct bench *b, const char *name, struct arena *a) { return arena_printf(a, "%s/%s", b->folder, name); }
@@ -182,20 +183,6 @@ static bool build(const struct bench *b, const uint32_t *group, const char *stem
 
 /* ---- timing ---- */
 
-static void read_samples(const char *text, struct measurement *r, struct arena *a)
-{
-	r->pair = ARENA_ARRAY(a, struct sample_pair, RUNNER_PAIRS_MAX);
-	r->npairs = 0;
-	for (const char *p = text; p && *p && r->npairs < RUNNER_PAIRS_MAX;) {
-		char *slash, *end;
-		uint64_t x = strtoull(p, &slash, 10), y = *slash == '/' ? strtoull(slash + 1, &end, 10) : 0;
-		if (!y)
-			return;
-		r->pair[r->npairs++] = (struct sample_pair){x, y};
-		p = end + (*end == ' ');
-	}
-}
-
 /* One process that times both. */
 static void time_once(const struct bench *b, const char *library, uint64_t seed, struct measurement *r, struct arena *a)
 {
@@ -219,7 +206,7 @@ static void time_once(const struct bench *b, const char *library, uint64_t seed,
 	r->lo = facts_value(&f, "lo");
 	r->hi = facts_value(&f, "hi");
 	r->seconds = facts_value(&f, "seconds");
-	read_samples(facts_get(&f, "samples"), r, a);
+	measurement_samples(facts_get(&f, "samples"), r, a);
 	if (!isfinite(r->lo) || !isfinite(r->hi))
 		r->verdict = VERDICT_UNSURE;
 }
