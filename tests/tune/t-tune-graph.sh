@@ -45,6 +45,15 @@ ok $? "what others have measured is timed first"
 head -1 segments >text && tune-graph --trials 1 --segment "$(cat text)" >records 2>err && grep -qxF "task $(cat text)" records && kb put --kb alone <records >/dev/null
 ok $? "--segment prints records"
 
+# A body that is called like the main graph, and has many more groups: they are none of the main graph's.
+{
+	printf 'hone-text 1\nmodule ir=8 opset=21\nconst w = f32[1,1,1,1] [2]\ngraph main {\n  input b0: f32[1,1,8,8]\n'
+	for i in $(seq 60); do printf '  t%d = Conv(b%d, @w)\n  b%d = Sigmoid(t%d)\n' "$i" $((i - 1)) "$i" "$i"; done
+	printf '  output then.o = b60\n}\ngraph no {\n  input n0: f32[1,1,8,8]\n  n1 = Relu(n0)\n  output no.o = n1\n}\n'
+	printf 'graph main#2 {\n  input c: bool[]\n  input x: f32[1,1,8,8]\n  p = Conv(x, @w)\n  q = Conv(p, @w)\n  r = Conv(q, @w)\n'
+	printf '  y = If(c, r) {captures=1 then_branch=graph main else_branch=graph no}\n  output y = y\n}\n'
+} | ge-load | ge-shape -o named.g
+tune-graph --segments named.g >out 2>err && is "$(wc -l <out) $(grep -o Conv out | wc -l)" "1 3" "a body with the main graph's name"
 refused 66 none "a model that is not there" tune-graph none.onnx.g -o out.g
 refused 65 --segment "a text that is none" tune-graph --segment 'Conv f32'
 refused 64 --segment "a segment and a model" tune-graph --segment 'Relu f32 3' m.g

@@ -35,11 +35,24 @@ static struct module *read_module(const char *path)
 
 static const struct graph *nodes_of(struct module *m) { return graph(m, m->main); }
 
-/* Groups of the main graph. Its name may be that of a body, whose results then have other names. */
+/* Which of the graphs of its name the main one is: it comes last. */
+static uint32_t main_ordinal(struct module *m)
+{
+	struct graph_list list = {0};
+	uint32_t n = 0;
+
+	module_graph_order(m, &list);
+	for (size_t i = 0; i < list.n; i++)
+		n += graph(m, list.a[i])->name == nodes_of(m)->name;
+	vec_free(&list);
+	return n;
+}
+
+/* Groups of the main graph. */
 static void read_groups(struct cutting *c, const struct plan_text *usual)
 {
 	struct map at = {0};
-	uint32_t k = 0;
+	uint32_t k = 0, ordinal = main_ordinal(c->m);
 
 	for (size_t i = 0; i < nodes_of(c->m)->nodes.n; i++) {
 		val_id v = plan_result(node(c->m, nodes_of(c->m)->nodes.a[i]));
@@ -48,11 +61,14 @@ static void read_groups(struct cutting *c, const struct plan_text *usual)
 	}
 	for (size_t i = 0; i < usual->group.n; i++) {
 		const struct plan_group *g = &usual->group.a[i];
-		if (g->graph != nodes_of(c->m)->name)
+		if (g->graph != nodes_of(c->m)->name || g->ordinal != ordinal)
 			continue;
 		k++;
-		for (size_t j = 0; j < g->node.n; j++)
-			c->group[map_get(&at, g->node.a[j] + 1)] = k;
+		for (size_t j = 0; j < g->node.n; j++) {
+			node_id n = map_get(&at, g->node.a[j] + 1);
+			if (n)
+				c->group[n] = k;
+		}
 	}
 	map_free(&at);
 }
@@ -295,19 +311,6 @@ const uint32_t *segment_groups(struct module *m, const struct plan_text *plan, s
 }
 
 /* ---- the whole plan ---- */
-
-/* Which of the graphs of its name the main one is: it comes last. */
-static uint32_t main_ordinal(struct module *m)
-{
-	struct graph_list list = {0};
-	uint32_t n = 0;
-
-	module_graph_order(m, &list);
-	for (size_t i = 0; i < list.n; i++)
-		n += graph(m, list.a[i])->name == nodes_of(m)->name;
-	vec_free(&list);
-	return n;
-}
 
 void segments_plan(const struct segments *s, const char *plain, struct plan_text *out)
 {
