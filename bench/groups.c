@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/option.h"
 #include "common/rng.h"
 #include "common/sorted.h"
 #include "common/tool.h"
@@ -27,9 +28,9 @@ static struct runner *r;
 static error_t option(int key, char *arg)
 {
 	switch (key) {
-	case OPT_COUNT: count = atoi(arg); return 0;
-	case OPT_SEED: seed = strtoull(arg, NULL, 10); return 0;
-	case OPT_BUDGET: budget = atof(arg); return 0;
+	case OPT_COUNT: count = (int)option_count("--count", arg, 1, 1000000); return 0;
+	case OPT_SEED: seed = option_count("--seed", arg, 0, SIZE_MAX); return 0;
+	case OPT_BUDGET: budget = option_number("--budget", arg, 0.001, 1e6); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -171,7 +172,6 @@ static double time_of(const struct kernel *k, uint64_t turn)
 
 static double time_group(const struct group *x)
 {
-
 	struct kernel whole = build(x->whole), part[PARTS_MAX];
 	double ratio[TURNS], us[TURNS];
 

@@ -29,7 +29,7 @@ chosen() {
 			key = field["task"] "|" field["plan"]
 			if (field["mean"]) { mean[key] = field["mean"]; how[key] = field["how"] } else ratio[key] = field["ratio"]
 		}
-		END { for (key in mean) printf "    chosen at %.3f, re-timed %.3f: %s\n", ratio[key], mean[key], how[key] }' | sort
+		END { for (key in mean) printf "    chosen at %s, re-timed %.3f: %s\n", key in ratio ? sprintf("%.3f", ratio[key]) : "unknown", mean[key], how[key] }' | sort
 }
 
 for name; do
@@ -46,7 +46,7 @@ for name; do
 done
 # How far the cost model is from the median time of each segment that was timed.
 off() {
-	kb dump --kb "$kb" | awk '$1 == "predicted" { seconds = $2 } $1 == "samples" && seconds {
+	kb dump --kb "$kb" | awk '$1 == "record" || !NF { seconds = 0 } $1 == "predicted" { seconds = $2 } $1 == "samples" && seconds {
 			n = 0
 			for (i = 2; i <= NF; i++) { split($i, of, "/"); t[++n] = of[1] }
 			for (i = 2; i <= n; i++) { x = t[i]; for (j = i - 1; j > 0 && t[j] > x; j--) t[j + 1] = t[j]; t[j + 1] = x }

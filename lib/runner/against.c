@@ -22,7 +22,7 @@ static const double sample_seconds = 2e-4;
 
 /* ---- weights that move ---- */
 
-/* Where a library has mapped its weights, and copies of these, one behind the other. */
+/* Where a library has mapped its weights, and copies of these, one after the other. */
 struct moving {
 	char *at; /* NULL: it has none that could move */
 	size_t bytes;
@@ -59,11 +59,15 @@ static void moving_open(struct moving *w, const struct library *l, uint64_t cold
 
 	*w = (struct moving){.file = -1};
 	bool any = cold_bytes && !stat(path, &st) && st.st_size > 0;
+	if (cold_bytes && !any)
+		warn("%s: there are no weights in a file; those in the library stay where they are", l->path);
 	if (any && !(w->at = find_mapping(path)))
 		warn("%s: is not where it was mapped; the same weights are read again and again", path);
 	if (w->at) {
 		w->bytes = ((size_t)st.st_size + page - 1) / page * page;
 		w->copies = (uint32_t)fmin(ceil((double)cold_bytes / (double)w->bytes), COPIES_MAX);
+	}
+	if (w->copies > 1) {
 		w->file = memfd_create("weights", MFD_CLOEXEC);
 		for (uint32_t i = 0; i < w->copies; i++)
 			if (pwrite(w->file, w->at, (size_t)st.st_size, (off_t)(i * w->bytes)) != (ssize_t)st.st_size)

@@ -1,5 +1,5 @@
 /* One compiled model against another that computes the same, in turns, until the sequential test (runner/sequential.h) can tell which is
- * faster. Weights are cold: before each run they move to another copy in memory, so that so many bytes are read before the same come
+ * faster. Weights are cold: before each run they move to the next of several copies, so that cold_bytes are read before a copy comes
  * again, as in a model of which this is a part. Inputs, and what the library writes, stay where they are. */
 #ifndef HONE_AGAINST_H
 #define HONE_AGAINST_H

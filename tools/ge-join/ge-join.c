@@ -182,7 +182,7 @@ static void join(struct module *m, const struct pass_ctx *c)
 		join_graph(&q, m->main);
 	if (q.joined) {
 		task_settle(m, m->main);
-		note("%" PRIu32 " kernels compute another one line by line, where they read it", q.joined);
+		note("%" PRIu32 " %s another one line by line", q.joined, q.joined == 1 ? "kernel computes" : "kernels compute");
 	}
 	task_list_free(&q.tasks);
 	map_free(&q.task_of);

@@ -367,7 +367,7 @@ static const struct argp_option options[] = {
 	{"weights", OPT_WEIGHTS, "FILE", 0, "the weights, where they are not beside the library"},
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},
 	{"against", OPT_AGAINST, "BASE.so", 0, "time it against that library, in turns: which is faster, and by how much"},
-	{"cold-weights", OPT_COLD, "MB", 0, "--against: read so much of weights before the same come again"},
+	{"cold-weights", OPT_COLD, "MB", 0, "--against: weights move between copies of so much in all"},
 	{"seconds", OPT_SECONDS, "S", 0, "time for --bench, --against or --probe (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},
 	{"probe", OPT_PROBE, 0, 0, "measure the rates of this machine that choices need, and keep them"},

@@ -222,7 +222,7 @@ static void add_cut(struct choices *out, const struct units *u, uint32_t at, boo
 	free(after);
 	if (moved && rest)
 		add(out, u, group,
-		    arena_printf(a, "%s apart %s %s", unit_words(u, x, a), with ? "before" : "behind", op_name(statement(u, at)->op)));
+		    arena_printf(a, "%s apart %s %s", unit_words(u, x, a), with ? "before" : "after", op_name(statement(u, at)->op)));
 }
 
 void choices_near(struct module *m, const uint32_t *usual, struct choices *out, struct arena *a)

@@ -16,6 +16,23 @@ static const char *field(const struct kb_record *r, const char *name)
 
 static double number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
 
+/* Is the record of this target, with weights as cold as now? */
+static bool is_measured_so(const struct book *b, const struct kb_record *r)
+{
+	return !kb_compare_targets(field(r, "target"), b->target) && strtoull(field(r, "cold-weights"), NULL, 10) == b->cold_bytes;
+}
+
+static struct measurement read_measurement(const struct kb_record *r, struct arena *a)
+{
+	const char *verdict = field(r, "verdict"), *why = kb_get_field(r, "why");
+
+	return (struct measurement){.verdict = verdict_parse(verdict, strlen(verdict)),
+				    .why = why ? arena_str(a, why) : NULL,
+				    .ratio = number(r, "ratio"),
+				    .lo = number(r, "lo"),
+				    .hi = number(r, "hi")};
+}
+
 static void commit(const struct book *b, struct kb_record *r, struct arena *a)
 {
 	kb_seal(r, a);
@@ -81,7 +98,7 @@ void book_put_whole(const struct book *b, struct digest model, struct digest pla
 	arena_release(&a);
 }
 
-enum verdict book_recall_whole(const struct book *b, struct digest model, struct digest plan, double *ratio)
+enum verdict book_recall_whole(const struct book *b, struct digest model, struct digest plan, struct measurement *m, struct arena *keep)
 {
 	struct kb_list l = {0};
 	struct arena a = {0};
@@ -89,10 +106,9 @@ enum verdict book_recall_whole(const struct book *b, struct digest model, struct
 
 	kb_find(b->kb, "graph", model_task(model, &a), &l, &a);
 	for (size_t i = 0; i < l.n && (v == VERDICT_COUNT || v == VERDICT_UNSURE); i++)
-		if (kb_is_ours(&l.a[i]) && !kb_compare_targets(field(&l.a[i], "target"), b->target) &&
-		    !strcmp(field(&l.a[i], "plan"), hex(plan, &a))) {
-			v = verdict_parse(field(&l.a[i], "verdict"), strlen(field(&l.a[i], "verdict")));
-			*ratio = number(&l.a[i], "ratio");
+		if (kb_is_ours(&l.a[i]) && is_measured_so(b, &l.a[i]) && !strcmp(field(&l.a[i], "plan"), hex(plan, &a))) {
+			*m = read_measurement(&l.a[i], keep);
+			v = m->verdict;
 		}
 	arena_release(&a);
 	return v;
@@ -109,11 +125,10 @@ void book_put_searched(const struct book *b, const struct segment *s)
 	arena_release(&a);
 }
 
-/* Is it of this target, and measured as now? */
+/* Has the record this target, these cold weights, and these usual groups? */
 static bool counts(const struct book *b, const struct segment *s, const struct kb_record *r, struct arena *a)
 {
-	return !kb_compare_targets(field(r, "target"), b->target) && !strcmp(field(r, "base"), choice_text(s->usual, s->n, a)) &&
-	       strtoull(field(r, "cold-weights"), NULL, 10) == b->cold_bytes;
+	return is_measured_so(b, r) && !strcmp(field(r, "base"), choice_text(s->usual, s->n, a));
 }
 
 void book_recall(const struct book *b, struct segment *s, struct arena *a)
@@ -149,14 +164,10 @@ void book_recall_choice(const struct book *b, const struct segment *s, struct ch
 	kb_find(b->kb, "graph", s->text, &l, a);
 	for (size_t i = 0; i < l.n && !c->measured; i++) {
 		const struct kb_record *r = &l.a[i];
-		const char *verdict = field(r, "verdict");
-		if (!*verdict || kb_get_field(r, "mean") || !kb_is_ours(r) || !counts(b, s, r, a) ||
+		if (!kb_get_field(r, "verdict") || kb_get_field(r, "mean") || !kb_is_ours(r) || !counts(b, s, r, a) ||
 		    strcmp(field(r, "plan"), choice_text(c->group, s->n, a)))
 			continue;
 		c->measured = true;
-		c->result = (struct measurement){.verdict = verdict_parse(verdict, strlen(verdict)),
-						 .ratio = number(r, "ratio"),
-						 .lo = number(r, "lo"),
-						 .hi = number(r, "hi")};
+		c->result = read_measurement(r, a);
 	}
 }

@@ -57,26 +57,17 @@ int tool_run(const struct bench *b, const char *out, const char *const *word)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* A file of a few lines, or what is there of it. */
-static const char *read_text(const char *path, struct arena *a)
-{
-	FILE *f = fopen(path, "r");
-	enum { MOST = 1 << 20 };
-	char *text = arena_alloc(a, MOST + 1);
-	size_t n = f ? fread(text, 1, MOST, f) : 0;
-
-	text[n] = 0;
-	if (f)
-		fclose(f);
-	return text;
-}
-
 const char *tool_said(const struct bench *b, struct arena *a)
 {
-	char *text = (char *)read_text(file_of(b, "said", a), a);
+	FILE *f = fopen(file_of(b, "said", a), "r");
+	char line[400] = "";
 
-	text[strcspn(text, "\n")] = 0;
-	return *text ? text : "a tool ended and said nothing";
+	if (f && !fgets(line, sizeof line, f))
+		line[0] = 0;
+	if (f)
+		fclose(f);
+	line[strcspn(line, "\n")] = 0;
+	return line[0] ? arena_str(a, line) : "a tool ended and said nothing";
 }
 
 /* ---- a segment ---- */
@@ -117,16 +108,21 @@ static void write_plan(const struct bench *b, const uint32_t *group, const char 
 	plan_text_free(&p);
 }
 
-/* STEM.laid.g; false: a tool refused. */
+/* Joins kernels of a graph with layouts, as a build does, into STEM.joined.g. False: the tool refused. */
+static bool join(const struct bench *b, const char *laid, const char *stem, struct arena *a)
+{
+	return !tool_run(b, NULL, (const char *const[]){"ge-join", "-q", "-o", arena_printf(a, "%s.joined.g", stem), laid, NULL});
+}
+
+/* Makes STEM.joined.g of the segment, with these groups. False: a tool refused. */
 static bool lay_out(const struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
 {
 	const char *plan = arena_printf(a, "%s.plan", stem), *fused = arena_printf(a, "%s.fused.g", stem);
-	const char *apart = arena_printf(a, "%s.apart.g", stem);
+	const char *laid = arena_printf(a, "%s.laid.g", stem);
 
 	write_plan(b, group, plan);
 	return !tool_run(b, NULL, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, file_of(b, "segment.g", a), NULL}) &&
-	       !tool_run(b, NULL, (const char *const[]){"ge-layout", "-o", apart, fused, NULL}) &&
-	       !tool_run(b, NULL, (const char *const[]){"ge-join", "-q", "-o", arena_printf(a, "%s.laid.g", stem), apart, NULL});
+	       !tool_run(b, NULL, (const char *const[]){"ge-layout", "-o", laid, fused, NULL}) && join(b, laid, stem, a);
 }
 
 /* Seconds of a group by the cost model. */
@@ -153,7 +149,7 @@ double bench_predict(const struct bench *b, const uint32_t *group, struct arena 
 		*why = tool_said(b, a);
 		return INFINITY;
 	}
-	struct stream_reader *r = stream_open(arena_printf(a, "%s.laid.g", stem));
+	struct stream_reader *r = stream_open(arena_printf(a, "%s.joined.g", stem));
 	struct module *m = stream_read_only(r);
 	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++)
 		if (node(m, graph(m, m->main)->nodes.a[i])->op == OP_Fused)
@@ -164,21 +160,20 @@ double bench_predict(const struct bench *b, const uint32_t *group, struct arena 
 	return seconds;
 }
 
-/* STEM.so of groups with layouts, as hone build makes it. */
-static bool build_laid(const struct bench *b, const char *laid, const char *stem, struct arena *a)
+/* Makes STEM.so of STEM.joined.g, as hone build does. */
+static bool build_joined(const struct bench *b, const char *stem, struct arena *a)
 {
 	const char *given = arena_printf(a, "%s.given.g", stem), *planned = arena_printf(a, "%s.planned.g", stem);
 	const char *joined = arena_printf(a, "%s.joined.g", stem);
 
-	return !tool_run(b, NULL, (const char *const[]){"ge-join", "-q", "-o", joined, laid, NULL}) &&
-	       !tool_run(b, NULL, (const char *const[]){"ge-schedule", "-q", "-o", given, joined, NULL}) &&
+	return !tool_run(b, NULL, (const char *const[]){"ge-schedule", "-q", "-o", given, joined, NULL}) &&
 	       !tool_run(b, NULL, (const char *const[]){"ge-plan", "-q", "-o", planned, given, NULL}) &&
 	       !tool_run(b, NULL, (const char *const[]){"ge-emit", "-q", "-o", stem, planned, NULL});
 }
 
 static bool build(const struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
 {
-	return lay_out(b, group, stem, a) && build_laid(b, arena_printf(a, "%s.laid.g", stem), stem, a);
+	return lay_out(b, group, stem, a) && build_joined(b, stem, a);
 }
 
 /* ---- timing ---- */
@@ -198,8 +193,10 @@ static void time_once(const struct bench *b, const char *library, uint64_t seed,
 		*r = (struct measurement){.verdict = VERDICT_CRASH, .why = tool_said(b, a)};
 		return;
 	}
-	const char *text = read_text(report, a);
-	struct facts f = facts_parse(report, text, strlen(text));
+	struct mapped text;
+	mapped_open(&text, report);
+	struct facts f = facts_parse(report, arena_copy(a, text.p, text.n), text.n);
+	mapped_close(&text);
 	const char *verdict = facts_get(&f, "verdict");
 	*r = (struct measurement){.verdict = verdict ? verdict_parse(verdict, strlen(verdict)) : VERDICT_CRASH};
 	r->ratio = facts_value(&f, "ratio");
@@ -237,7 +234,8 @@ void bench_whole(struct bench *b, const char *usual, const char *other, struct m
 
 	b->usual = file_of(b, "usual", a);
 	*r = (struct measurement){.verdict = VERDICT_BUILD};
-	if (!build_laid(b, usual, b->usual, a) || !build_laid(b, other, file_of(b, "other", a), a)) {
+	const char *stem = file_of(b, "other", a);
+	if (!join(b, usual, b->usual, a) || !build_joined(b, b->usual, a) || !join(b, other, stem, a) || !build_joined(b, stem, a)) {
 		r->why = tool_said(b, a);
 		return;
 	}

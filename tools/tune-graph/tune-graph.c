@@ -59,6 +59,17 @@ static void say(const struct choice *c)
 		warn("  %s: %s: %s", c->how, verdict_name(r->verdict), r->why ? r->why : "");
 }
 
+/* False: the segment's usual groups have no library; that is said once. */
+static bool measure(struct bench *b, struct choice *c, uint64_t seed)
+{
+	bool there = bench_measure(b, c->group, seed, &c->result, &arena);
+
+	if (!there && !b->segment->failed)
+		warn("a segment is not tuned: its usual groups cannot be built: %s", tool_said(b, &arena));
+	b->segment->failed |= !there;
+	return there;
+}
+
 /* The best few of the choices by the cost model are timed. The fastest that is faster than the usual for sure; NULL: none. */
 static struct choice *try_choices(struct bench *b, const struct book *book, struct choices *l)
 {
@@ -67,8 +78,8 @@ static struct choice *try_choices(struct bench *b, const struct book *book, stru
 	size_t done = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		const char *reason = "it is the usual one";
-		bool usual = !memcmp(l->a[i].group, s->usual, s->n * sizeof *s->usual);
+		const char *reason = time_is_over() ? "the time is over" : "it is the usual one";
+		bool usual = time_is_over() || !memcmp(l->a[i].group, s->usual, s->n * sizeof *s->usual);
 		l->a[i].predicted = usual ? INFINITY : bench_predict(b, l->a[i].group, &arena, &reason);
 		if (why && !isfinite(l->a[i].predicted))
 			warn("  %s: cannot be: %s", l->a[i].how, reason);
@@ -78,7 +89,7 @@ static struct choice *try_choices(struct bench *b, const struct book *book, stru
 		struct choice *c = &l->a[i];
 		book_recall_choice(book, s, c, &arena);
 		if (!c->measured && done < trials && !time_is_over()) {
-			if (!bench_measure(b, c->group, done, &c->result, &arena))
+			if (!measure(b, c, done))
 				return NULL;
 			c->measured = true;
 			book_put(book, s, c, 0);
@@ -99,8 +110,7 @@ static void confirm(struct bench *b, const struct book *book, const struct choic
 	double log_sum = 0;
 
 	for (int i = 1; i <= REMEASUREMENTS; i++) {
-		if (!bench_measure(b, best->group, (uint64_t)(trials + (size_t)i), &again.result, &arena) ||
-		    again.result.verdict != VERDICT_FASTER)
+		if (!measure(b, &again, (uint64_t)(trials + (size_t)i)) || again.result.verdict != VERDICT_FASTER)
 			return;
 		log_sum += log(again.result.ratio);
 	}
@@ -115,7 +125,7 @@ static void confirm(struct bench *b, const struct book *book, const struct choic
 	s->mean = mean;
 }
 
-/* Numbers from elsewhere are not used: what they say that won is timed here. */
+/* Times that were measured elsewhere do not count: what won there is timed here. */
 static void confirm_foreign(struct bench *b, const struct book *book)
 {
 	struct segment *s = b->segment;
@@ -124,7 +134,9 @@ static void confirm_foreign(struct bench *b, const struct book *book)
 	s->won = NULL;
 	s->foreign = false;
 	book_recall_choice(book, s, &c, &arena);
-	if (!c.measured && bench_measure(b, c.group, 0, &c.result, &arena))
+	if (!c.measured && !measure(b, &c, 0))
+		return;
+	if (!c.measured)
 		book_put(book, s, &c, 0);
 	if (c.result.verdict == VERDICT_FASTER)
 		confirm(b, book, &c);
@@ -137,6 +149,8 @@ static void tune_segment(struct bench *b, const struct book *book, struct segmen
 	struct choice *best = NULL;
 
 	book_recall(book, s, &arena);
+	if (s->foreign && trials && time_is_over())
+		s->won = NULL;
 	if ((s->done && !s->foreign) || !trials || time_is_over())
 		return;
 	struct module *m = segment_module(s->text, &arena, &reason);
@@ -156,7 +170,7 @@ static void tune_segment(struct bench *b, const struct book *book, struct segmen
 	}
 	if (best)
 		confirm(b, book, best);
-	if (!s->done && !time_is_over())
+	if (!s->done && !s->failed && !time_is_over())
 		book_put_searched(book, s);
 	module_free(m);
 	b->segment = NULL;
@@ -165,9 +179,11 @@ static void tune_segment(struct bench *b, const struct book *book, struct segmen
 static void tell_segment(const struct segment *s, size_t i, size_t n)
 {
 	if (s->won)
-		note("segment %zu of %zu, %zu times: %.3f of the time with other groups: %s", i + 1, n, s->part.n, s->mean, s->how);
+		note("segment %zu of %zu (in %zu place%s): %.3f of the usual time: %s", i + 1, n, s->part.n, s->part.n == 1 ? "" : "s",
+		     s->mean, s->how);
 	else if (why)
-		warn("segment %zu of %zu, %zu times: keeps the usual groups: %s", i + 1, n, s->part.n, s->text);
+		warn("segment %zu of %zu (in %zu place%s): keeps the usual groups: %s", i + 1, n, s->part.n, s->part.n == 1 ? "" : "s",
+		     s->text);
 }
 
 /* ---- a model ---- */
@@ -234,7 +250,7 @@ static bool whole_is_faster(struct bench *b, const struct book *book, struct dig
 {
 	struct measurement r = {0};
 
-	r.verdict = book_recall_whole(book, model, plan, &r.ratio);
+	r.verdict = book_recall_whole(book, model, plan, &r, &arena);
 	if (r.verdict == VERDICT_COUNT && !trials)
 		return true;
 	if (r.verdict == VERDICT_COUNT || (r.verdict == VERDICT_UNSURE && trials)) {
@@ -256,11 +272,12 @@ static const char *apply(struct bench *b, const struct book *book, struct digest
 	static const struct segments none;
 	struct digest of = write_winners(s, plan);
 
-	if (any_won(s)) {
-		must(b, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, in_folder("plain.g"), NULL});
-		must(b, (const char *const[]){"ge-layout", "-o", laid, fused, NULL});
-	}
-	bool better = any_won(s) && whole_is_faster(b, book, model, of, laid);
+	bool can = any_won(s) &&
+		   !tool_run(b, NULL, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, in_folder("plain.g"), NULL}) &&
+		   !tool_run(b, NULL, (const char *const[]){"ge-layout", "-o", laid, fused, NULL});
+	if (any_won(s) && !can)
+		warn("the model keeps its usual groups: those of the records cannot be: %s", tool_said(b, &arena));
+	bool better = can && whole_is_faster(b, book, model, of, laid);
 	if (written_path)
 		write_winners(better ? s : &none, written_path);
 	return better ? laid : in_folder("laid.g");
@@ -331,6 +348,8 @@ static void tune_text(struct bench *b, const struct book *book)
 		die(EX_BADDATA, "--segment: %s", reason);
 	module_free(m);
 	m = segment_module(text, &arena, &reason);
+	if (!m)
+		BUG("a segment's text is not read back: %s", reason);
 	struct segment s = {.text = text, .n = (uint32_t)graph(m, m->main)->nodes.n};
 	bench_begin(b, &s, m);
 	must(b, (const char *const[]){"ge-fuse", "--write-plan", plan, "-o", in_folder("fused.g"), in_folder("segment.g"), NULL});
@@ -368,12 +387,12 @@ static int run(const struct tool *t, struct tool_args *a)
 
 	why = a->why;
 	if (segment_given && (a->nfile || a->out || list_segments || written_path || kb_file))
-		die(EX_BADUSE, "--segment takes no model, and its records go to standard output");
+		die(EX_BADUSE, "--segment takes no FILE, -o, --kb, --segments or --write-plan");
 	if (list_segments && (a->out || written_path))
 		die(EX_BADUSE, "--segments: nothing is tuned");
 	if (!segment_given && !a->nfile && isatty(STDIN_FILENO))
 		tool_usage();
-	if (!list_segments && target_is_emulated())
+	if (!list_segments && trials && target_is_emulated())
 		die(EX_NOTAVAIL, "this machine is emulated, and its times say nothing");
 	struct bench b = bench_new();
 	deadline = seconds > 0 ? now_seconds() + seconds : 0;
@@ -410,8 +429,7 @@ static int run(const struct tool *t, struct tool_args *a)
 static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "time no more after S seconds", -1},
 	{"trials", OPT_TRIALS, "N", 0, "groupings to time of each segment at each step (4); 0: none, what is known is used", -1},
-	{"cold-weights", OPT_COLD, "MB", 0, "timed runs read so much of weights before the same come again (default: as the model has)",
-	 -1},
+	{"cold-weights", OPT_COLD, "MB", 0, "weights of timed runs move between copies of so much in all (default: as the model has)", -1},
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base (default: the user's)", -1},
 	{"segments", OPT_SEGMENTS, 0, 0, "print the segments, a line of text each, and tune nothing", -1},
 	{"segment", OPT_SEGMENT, "TEXT", 0, "tune this segment alone; records go to standard output", -1},

@@ -32,16 +32,16 @@ void choice_settle(uint32_t *group, uint32_t n);
 
 /* Parts of a model that compute the same. */
 struct segment {
-	const char *text;       /* the task that all their groups together are */
-	uint32_t n;             /* statements */
-	const uint32_t *usual;  /* statement: its group by the rules */
-	VEC(const sym *) part;  /* of each: the names of its nodes in a plan, by statement */
-	bool done;              /* searched before, as far as now */
-	const uint32_t *won;    /* confirmed to be faster; NULL: none */
-	bool foreign;           /* by records that were not measured here */
-	const char *how;        /* in words */
-	double mean;            /* of the choice that won, against the usual one, over all measurements */
-	struct choices choices; /* that were looked at */
+	const char *text;      /* the task that all their groups together are */
+	uint32_t n;            /* statements */
+	const uint32_t *usual; /* statement: its group by the rules */
+	VEC(const sym *) part; /* of each: the names of its nodes in a plan, by statement */
+	bool done;             /* searched before, as far as now */
+	const uint32_t *won;   /* confirmed to be faster; NULL: none */
+	bool foreign;          /* by records that were not measured here */
+	const char *how;       /* in words */
+	double mean;           /* of the choice that won, against the usual one, over all measurements */
+	bool failed;           /* its usual groups have no library */
 };
 struct segments {
 	VEC(struct segment) a;
@@ -99,7 +99,7 @@ void book_recall_choice(const struct book *b, const struct segment *s, struct ch
 void book_put(const struct book *b, const struct segment *s, const struct choice *c, double mean);
 /* The same of a whole model with a plan, both named by digests; and its verdict, VERDICT_COUNT where it is not known. */
 void book_put_whole(const struct book *b, struct digest model, struct digest plan, const struct measurement *m);
-enum verdict book_recall_whole(const struct book *b, struct digest model, struct digest plan, double *ratio);
+enum verdict book_recall_whole(const struct book *b, struct digest model, struct digest plan, struct measurement *m, struct arena *keep);
 /* Writes that the segment was searched. */
 void book_put_searched(const struct book *b, const struct segment *s);
 #endif
