@@ -59,6 +59,26 @@ is "$(groups open.l.g) $(grep -c ': joined' open.why)" "$(groups open.j.g) 0" "o
 model traced 1,96,56,56 ''
 ge-dump traced.l.g | sed '/Fused(/s/{graph/{trace="# trace 1" graph/' | ge-load -o given.g && ge-join -q --target x86-64-v3 given.g -o still.g
 is "$(groups still.g)" 2 "a trace that is there stays"
+# Equal kernels, of which one is read by a product, the other by a sum: which pair comes first changes nothing.
+ordered() { # NAME: the pairs on standard input
+	{
+		printf 'hone-text 1\nmodule ir=8 opset=21\nconst zero = i64[] [0]\nconst one = i64[] [1]\nconst deep = i64[] [864]\nconst many = i64[] [9216]\n'
+		printf 'const dw = i64[4] [96,1,3,3]\nconst pw = i64[4] [96,96,1,1]\ngraph main {\n'
+		printf '  input %s: f32[1,96,56,56]\n' x y x2
+		printf '  a = Range(@zero, @deep, @one)\n  b = Cast(a) {to=1}\n  c = Sin(b)\n  d = Reshape(c, @dw)\n  e = Range(@zero, @many, @one)\n'
+		printf '  f = Cast(e) {to=1}\n  h = Cos(f)\n  w = Reshape(h, @pw)\n  m = Conv(x2, d) {group=96 pads=[1,1,1,1]}\n'
+		cat
+		printf '  output q = q\n  output q2 = q2\n}\n'
+	} | ge-load -o "$1.g" && hone passes -q --until layout "$1.g" -o "$1.l.g" && ge-join -q --target x86-64-v3 "$1.l.g" -o "$1.j.g"
+}
+product='  k = Conv(x, d) {group=96 pads=[1,1,1,1]}
+  p = Conv(k, w)
+  q = Add(p, m)'
+sum='  k2 = Conv(y, d) {group=96 pads=[1,1,1,1]}
+  p2 = Conv(m, w)
+  q2 = Add(p2, k2)'
+printf '%s\n' "$product" "$sum" | ordered one && printf '%s\n' "$sum" "$product" | ordered two
+is "$(groups one.j.g) $(groups two.j.g)" "4 4" "equal kernels that are read otherwise: each pair by itself"
 refused 64 nowhere "no such target" ge-join --target nowhere pair.l.g
 refused 66 none.g "a file that is not there" ge-join none.g -o x.g
 done_testing

@@ -15,19 +15,17 @@
 enum { OPT_TARGET = 1000 };
 static struct target target;
 
-/* The tasks of the graph, and what is known of pairs of them. */
+/* The tasks of the graph, and what is known of kernels that two of them make. */
 struct joining {
 	struct module *m;
 	const struct pass_ctx *c;
+	struct arena *a;
 	struct task_list tasks;
-	struct map task_of; /* node -> 1 + its task */
-	struct map known;   /* pair of tasks -> 1 + its number in pairs */
-	VEC(struct pair) pairs;
-	double *seconds; /* of a task, by its default schedule; 0: not asked yet */
+	struct map task_of;     /* node -> 1 + its task */
+	struct map known;       /* 1 + text of a joined kernel -> 1 + where its seconds are */
+	VEC(double) joined_for; /* seconds of joined kernels; 0: none of its products is computed line by line */
+	double *seconds;        /* of a task, by its default schedule; 0: not asked yet */
 	uint32_t joined;
-};
-struct pair {
-	double apart, joined; /* seconds; joined 0: the first has nothing that the second takes line by line */
 };
 
 static double seconds_of_default(struct loop_prog *p)
@@ -36,12 +34,13 @@ static double seconds_of_default(struct loop_prog *p)
 	return loop_cost(p);
 }
 
-static double seconds_of_task(struct joining *q, uint32_t task)
+static double seconds_of_task(struct joining *q, node_id n)
 {
+	uint32_t task = map_get(&q->task_of, n) - 1;
 	const char *why;
 
 	if (!q->seconds[task]) {
-		struct lowered l = lower_sketch(q->m, q->tasks.a[task].node[0], &target, NULL, &why);
+		struct lowered l = lower_sketch(q->m, n, &target, NULL, &why);
 		q->seconds[task] = l.prog ? seconds_of_default(l.prog) : HUGE_VAL;
 		if (l.prog)
 			prog_free(l.prog);
@@ -49,32 +48,31 @@ static double seconds_of_task(struct joining *q, uint32_t task)
 	return q->seconds[task];
 }
 
-/* Tries the pair on copies, which nothing refers to. */
-static struct pair try_pair(struct joining *q, node_id a, node_id b, uint32_t first, uint32_t second)
+static double seconds_of_joined(struct joining *q, node_id joined)
 {
-	struct pair x = {0};
 	const char *why;
-	struct lowered l = lower_sketch(q->m, fused_join(q->m, a, b, "?"), &target, NULL, &why);
+	struct lowered l = lower_sketch(q->m, joined, &target, NULL, &why);
+	double seconds = l.prog && schedule_has_producer(l.prog) ? seconds_of_default(l.prog) : 0;
 
-	if (l.prog && schedule_has_producer(l.prog)) {
-		x.apart = seconds_of_task(q, first) + seconds_of_task(q, second);
-		x.joined = seconds_of_default(l.prog);
-	}
 	if (l.prog)
 		prog_free(l.prog);
-	return x;
+	return seconds;
 }
 
-static struct pair ask_pair(struct joining *q, node_id a, node_id b)
+/* Seconds of the two as one kernel, of copies that nothing refers to; 0: joining them is out of the question. */
+static double ask_pair(struct joining *q, node_id a, node_id b)
 {
-	uint32_t first = map_get(&q->task_of, a) - 1, second = map_get(&q->task_of, b) - 1, key = first * (uint32_t)q->tasks.n + second + 1;
-	uint32_t at = map_get(&q->known, key);
+	node_id joined = fused_join(q->m, a, b, "?");
+	const char *why, *text = task_text(q->m, joined, q->a, &why);
+	uint32_t key = text ? intern(text) + 1 : 0, at = text ? map_get(&q->known, key) : 0;
 
+	if (!text)
+		return 0;
 	if (!at) {
-		vec_push(&q->pairs, try_pair(q, a, b, first, second));
-		map_set(&q->known, key, at = (uint32_t)q->pairs.n);
+		vec_push(&q->joined_for, seconds_of_joined(q, joined));
+		map_set(&q->known, key, at = (uint32_t)q->joined_for.n);
 	}
-	return q->pairs.a[at - 1];
+	return q->joined_for.a[at - 1];
 }
 
 static int count_anchors(struct module *m, node_id fused)
@@ -87,24 +85,21 @@ static int count_anchors(struct module *m, node_id fused)
 	return n;
 }
 
-/* Has the body the operands and results that the node has, each result made by one of its nodes? */
-static bool is_whole(struct module *m, node_id fused)
+/* Does a node of the body make each result? */
+static bool makes_results(struct module *m, node_id fused)
 {
-	const struct node *n = node(m, fused);
-	const struct graph *g = graph(m, attr_graph(n, "graph"));
-	bool whole = g->in.n == n->nin && g->out.n == n->nout;
+	const struct graph *g = graph(m, attr_graph(node(m, fused), "graph"));
+	bool makes = true;
 
-	for (size_t k = 0; whole && k < g->out.n; k++)
-		whole = n->out[k] && val(m, g->out.a[k])->kind == VAL_NODE;
-	for (uint32_t i = 0; whole && i < n->nin; i++)
-		whole = n->in[i] != 0;
-	return whole;
+	for (size_t k = 0; k < g->out.n; k++)
+		makes &= val(m, g->out.a[k])->kind == VAL_NODE;
+	return makes;
 }
 
 /* May the kernel be joined with another one? It has a task and no trace, and is not joined yet. */
 static bool may_join(struct joining *q, node_id n)
 {
-	return node(q->m, n)->op == OP_Fused && map_get(&q->task_of, n) && !attr_find(node(q->m, n), "trace") && is_whole(q->m, n) &&
+	return node(q->m, n)->op == OP_Fused && map_get(&q->task_of, n) && !attr_find(node(q->m, n), "trace") && makes_results(q->m, n) &&
 	       count_anchors(q->m, n) == 1;
 }
 
@@ -147,11 +142,11 @@ static void join_graph(struct joining *q, graph_id g)
 		node_id a = list[i], b = may_join(q, a) ? sole_reader(q, &u, a) : 0;
 		if (dead[a] || !b || dead[b] || !may_join(q, b))
 			continue;
-		struct pair x = ask_pair(q, a, b);
-		bool yes = x.joined > 0 && x.joined < x.apart;
-		if (x.joined > 0)
+		double joined = ask_pair(q, a, b), apart = joined > 0 ? seconds_of_task(q, a) + seconds_of_task(q, b) : 0;
+		bool yes = joined > 0 && joined < apart;
+		if (joined > 0)
 			pass_why(q->c, m, a, "%s into %s: %.3f of the time of the two apart", yes ? "joined" : "not joined",
-				 node_where(m, b, &m->arena), x.joined / x.apart);
+				 node_where(m, b, &m->arena), joined / apart);
 		if (!yes)
 			continue;
 		take_place(q, a, b, dead);
@@ -169,7 +164,7 @@ static void join_graph(struct joining *q, graph_id g)
 static void join(struct module *m, const struct pass_ctx *c)
 {
 	struct arena a = {0};
-	struct joining q = {.m = m, .c = c};
+	struct joining q = {.m = m, .c = c, .a = &a};
 
 	if (!target.cores)
 		target = *target_host();
@@ -178,8 +173,7 @@ static void join(struct module *m, const struct pass_ctx *c)
 	for (size_t i = 0; i < q.tasks.n; i++)
 		for (uint32_t k = 0; k < q.tasks.a[i].count; k++)
 			map_set(&q.task_of, q.tasks.a[i].node[k], (uint32_t)i + 1);
-	if (q.tasks.n < UINT16_MAX) /* a pair's key is a number */
-		join_graph(&q, m->main);
+	join_graph(&q, m->main);
 	if (q.joined) {
 		task_settle(m, m->main);
 		note("%" PRIu32 " %s another one line by line", q.joined, q.joined == 1 ? "kernel computes" : "kernels compute");
@@ -187,7 +181,7 @@ static void join(struct module *m, const struct pass_ctx *c)
 	task_list_free(&q.tasks);
 	map_free(&q.task_of);
 	map_free(&q.known);
-	vec_free(&q.pairs);
+	vec_free(&q.joined_for);
 	arena_release(&a);
 }
 
