@@ -1,6 +1,6 @@
-/* How well do strategies search? strategies [--trials N] [--seeds N] [--runner COMMAND] [--strategy NAME].. [--cost-model NAME].. TASK..: each
- * strategy, by each cost model (analytic), on each task with each seed. A schedule is timed once, by whoever proposes it first, so what differs is the
- * way, not the noise. A row a strategy: the best after so many trials, as a share of the best that any of them found,
+/* How well do strategies search? strategies [--trials N] [--seeds N] [--runner COMMAND] [--strategy NAME].. [--cost-model NAME].. TASK..:
+ * each strategy, by each cost model (analytic), on each task with each seed. A schedule is timed once, by whoever proposes it first, so
+ * what differs is the way, not the noise. A row a strategy: the best after so many trials, as a share of the best that any of them found,
  * median and worst of the seeds; and after how many trials the search had converged. */
 #include <math.h>
 #include <stdio.h>

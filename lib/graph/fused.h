@@ -14,8 +14,8 @@ struct grouping {
 /* Makes a Fused node of each group, where its last node stood. Where nodes between those of a group read its results the order is wrong
  * then: graph_sort. */
 void groups_form(struct module *m, graph_id g, const struct grouping *p);
-/* A loose Fused node with what a, then b does, of copies of their bodies: a's only result, of which b makes its own, stays inside. suffix as
- * in graph_clone. */
+/* A loose Fused node that computes copies of a, then b. a has one result, made by a node of its body and read by b alone; it becomes
+ * internal. suffix: as in graph_clone. */
 node_id fused_join(struct module *m, node_id a, node_id b, const char *suffix);
 /* Puts the bodies of all Fused nodes of graph g back in their place. */
 void groups_dissolve(struct module *m, graph_id g, const struct pass_ctx *c);

@@ -28,6 +28,6 @@ void plan_text_write(const struct plan_text *p, FILE *f);
 /* Appends a group without nodes. The pointer is good until the next. */
 struct plan_group *plan_text_add(struct plan_text *p, sym graph, uint32_t ordinal);
 void plan_text_free(struct plan_text *p);
-/* What names a node in a plan: its first result; 0: it has none. */
+/* The first result of a node, which names it in a plan; 0: it has none. */
 val_id plan_result(const struct node *n);
 #endif

@@ -416,7 +416,7 @@ const char *low_algo(struct lower *L)
 	return algo;
 }
 
-/* What the program is called, after the algorithms that nodes have taken. */
+/* The name of the program, after the algorithms that its nodes have taken. */
 static const char *name_of_algos(struct lower *L)
 {
 	bool one = true, all = L->algo && !strstr(L->algo, ALGO_AND);

@@ -6,7 +6,7 @@
 #include "lower/lower.h"
 #include "loop/math.h"
 
-/* Of one kernel: schedules look at pairs of stages and of buffers. */
+/* Operands and nodes of one kernel, at most: schedules look at pairs of stages and of buffers. */
 enum { KERNEL_OPERANDS_MAX = 1024, KERNEL_NODES_MAX = 256 };
 
 /* Where a value of the group's body is: in a buffer, or (constants) in the module. */

@@ -428,7 +428,8 @@ static inline void attention_double_fours(const attention_double_vec *a, const a
 	}
 }
 
-/* x[i] becomes e to the power of x[i] - most, which is at most 0, or no number. The sum of all: numbers of 0 at the end change nothing. 2^k times Cephes' polynomial of what is left. */
+/* x[i] becomes e to the power of x[i] - most, which is at most 0, or no number; the sum of all. Zeros at the end change nothing. 2^k times
+ * Cephes' polynomial of what is left. */
 static float attention_float_exps(float *x, int64_t n, float most)
 {
 	const float to_int = 0x1.8p23f, least = -87.3f;

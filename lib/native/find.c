@@ -65,7 +65,7 @@ struct find_table {
 	struct find_entry entry[];
 };
 
-/* Of different numbers different ones. */
+/* A hash of a number; different numbers have different ones. */
 static inline uint64_t find_mix(uint64_t x)
 {
 	const uint64_t odd = 0x9e3779b97f4a7c15;

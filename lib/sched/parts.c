@@ -53,7 +53,7 @@ static bool makes_products(struct loop_prog *p, uint32_t node)
 	return false;
 }
 
-/* The last part that what the node reads is of (from), or the first part that reads what the node makes; 0: none is known. */
+/* from: the last part whose results the node reads; else the first part that reads the node's results. 0: none is known yet. */
 static uint32_t part_beside(struct loop_prog *p, const struct nodes *q, uint32_t node, bool from)
 {
 	uint32_t found = 0;
@@ -69,8 +69,8 @@ static uint32_t part_beside(struct loop_prog *p, const struct nodes *q, uint32_t
 	return found;
 }
 
-/* A node with products begins a part; what is done to its results is of its part, or of a later one whose results it takes, too; what no product is
- * before is of the first part that takes it, or of the first of all. */
+/* A node with products begins a part. Other nodes join the last part that they read; those that read none join the first part that reads
+ * them, else the first of all. */
 static void find_parts(struct loop_prog *p, struct nodes *q)
 {
 	for (uint32_t i = 1; i <= q->n; i++)

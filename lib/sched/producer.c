@@ -19,7 +19,7 @@ static stage_id sole_product(struct loop_prog *p, buf_id b)
 	return found;
 }
 
-/* Does each read of the buffer go along its dim d with the stage's axis a, and nowhere else with that? */
+/* Does every read of the buffer use axis a in dim d alone, with its whole extent? */
 static bool read_in_lines(struct loop_prog *p, stage_id s, buf_id b, int a, int d)
 {
 	ex_id read[READS_MAX];
@@ -36,8 +36,7 @@ static bool read_in_lines(struct loop_prog *p, stage_id s, buf_id b, int a, int 
 	return n < READS_MAX && lbuf(p, b)->shape[d] == lstage(p, s)->axis[a].extent;
 }
 
-/* The axis of the product whose steps are lines of the buffer: of those that it has in common with it, the outermost in memory. Two more are
- * left then for a tile. -1: there is none. */
+/* The axis of the product along the outermost dim of the buffer that both share; two wider axes remain for a tile. -1: there is none. */
 static int axis_of_lines(struct loop_prog *p, stage_id s, buf_id b)
 {
 	const struct stage *t = lstage(p, s);
@@ -72,7 +71,7 @@ static double bytes_read(struct loop_prog *p, uint32_t part, bool constants)
 	return bytes;
 }
 
-/* The first level of the caches of which so many bytes fill no more than their share. */
+/* The nearest cache level whose share holds so many bytes. */
 static int level_of(const struct target *m, double bytes)
 {
 	return bytes <= fitted.cache_share * (double)m->l1 ? 1 : bytes <= fitted.cache_share * (double)m->l2 ? 2 : 3;
@@ -84,8 +83,8 @@ static double read_cycles(const struct target *m, int level, double bytes)
 	return level == 1 ? 0 : bytes / (level == 2 ? m->l2_a_cycle : m->l3_a_cycle);
 }
 
-/* Do lines stay in a nearer cache than the whole buffer, with what its making reads beside it, and is it less to read the constants of both parts
- * anew for each line than to write the whole and to read it? */
+/* Do lines stay in a nearer cache than the whole buffer with the operands of its part, and does reading both parts' constants again for
+ * each line cost less than writing and reading the buffer? */
 static bool lines_pay(struct loop_prog *p, const struct producer *q)
 {
 	struct target m = sched_machine(p);
@@ -97,7 +96,7 @@ static bool lines_pay(struct loop_prog *p, const struct producer *q)
 	return near < far && lines * read_cycles(&m, near, constants) < 2 * read_cycles(&m, far, whole);
 }
 
-/* Is the part one product, whose sums no transform makes, with what is done to them? */
+/* Is the part one f32 product without a transform, and elementwise stages? */
 static bool is_plain(struct loop_prog *p, uint32_t part)
 {
 	uint32_t before = p->part;

@@ -388,7 +388,7 @@ static void lay_out_copies(struct schedule *r)
 	}
 }
 
-/* What the part makes for others has its axes in the order of the program's result, if that has as many. */
+/* Buffers that the part makes for others have their axes in the order of the program's result, if that has as many. */
 static void lay_out_results(struct schedule *r, stage_id result)
 {
 	struct loop_prog *p = r->p;
@@ -557,7 +557,7 @@ static stage_id find_result(struct loop_prog *p)
 	return found;
 }
 
-/* The stages of the part, which are inlined where they shall be. */
+/* Schedules the stages of p->part; inlining is done. */
 static void schedule_part(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
@@ -591,7 +591,7 @@ static void schedule_part(struct schedule *r)
 		}
 }
 
-/* The part, in the loop inside[part] of a later one, and around what it takes of an earlier one, if that pays. */
+/* Schedules the part, inside the loop inside[part] if a later part computes it there; places its own producer, if that pays. */
 static void schedule_with_producer(struct schedule *r, const char **inside)
 {
 	static const char *const place[] = {"whole", "lines"};
@@ -618,7 +618,7 @@ static void schedule_with_producer(struct schedule *r, const char **inside)
 		sched_settle(r, sample, 0);
 }
 
-/* Each part as if it were a program of its own, the last one first: it may compute others where it reads them. */
+/* Each part as if it were a program of its own, the last one first: a part may place earlier ones in its loops. */
 static void schedule_parts(struct schedule *r, uint32_t parts)
 {
 	struct loop_prog *p = r->p;

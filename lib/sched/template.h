@@ -14,13 +14,13 @@ struct schedule {
 	const struct samples *want; /* decisions of who asks for the schedule; may be NULL */
 	struct samples met;         /* samples so far */
 	/* vectors along another axis than the contiguous one, operands and results transposed a panel at a time (across.c): */
-	int along;      /* that axis of the anchor; -1: no */
-	buf_id moving;  /* the operand that varies along that axis; 0: none */
-	int moving_dim; /* the operand's dim that is the axis */
-	int leading;    /* axes of the anchor whose loops stay outermost: a step's results are turned in it */
-	int lines;      /* 1 + the axis of the anchor whose loop is outermost: in it another part is computed; 0: there is none */
+	int along;                       /* that axis of the anchor; -1: no */
+	buf_id moving;                   /* the operand that varies along that axis; 0: none */
+	int moving_dim;                  /* the operand's dim that is the axis */
+	int leading;                     /* axes of the anchor whose loops stay outermost: a step's results are turned in it */
+	int lines;                       /* 1 + the axis of the outermost loop, in which another part is computed; 0: none */
 	const struct row_blocks *blocks; /* of the next tile; NULL: as it chooses */
-	const char *outside; /* panels that are the same in all iterations of that loop are packed outside of it; NULL: there is none */
+	const char *outside;             /* the loop before which panels that it does not change are packed; NULL: none */
 };
 
 /* Rows of a tile that go in blocks: all panels of a block, then the next one. */
@@ -90,16 +90,16 @@ int sched_lanes(struct loop_prog *p);             /* floats in a vector */
 
 /* ---- parts (parts.c) ---- */
 
-/* A program of several products is scheduled part by part, where no template is for the whole: p->part is the part that is looked at; 0: all
- * stages. A part takes what others make as operands, and has results that others take. */
-uint32_t sched_parts(struct loop_prog *p);           /* from the numbers of nodes, gives each stage its part; how many there are */
-bool stage_here(struct loop_prog *p, stage_id s);    /* is it of the part, and left? */
-stage_id writer_here(struct loop_prog *p, buf_id b); /* the stage of the part that computes b; 0: none */
-bool is_operand(struct loop_prog *p, buf_id b);      /* does the part take it from outside? */
-bool is_result(struct loop_prog *p, buf_id b);       /* is it read outside? */
+/* Part by part, where no template fits a program of several products. p->part: the current part; 0: all stages. Results of other parts are
+ * its operands. */
+uint32_t sched_parts(struct loop_prog *p);                     /* puts parts in place of the numbers of nodes; how many. Twice is once */
+bool stage_here(struct loop_prog *p, stage_id s);              /* is it of the part, and left? */
+stage_id writer_here(struct loop_prog *p, buf_id b);           /* the stage of the part that computes b; 0: none */
+bool is_operand(struct loop_prog *p, buf_id b);                /* does the part take it from outside? */
+bool is_result(struct loop_prog *p, buf_id b);                 /* is it read outside? */
 const char *sched_fresh(struct schedule *r, const char *name); /* the name of a buffer that an earlier part has not made */
 
-/* What another part makes for the only product of the part that is looked at. */
+/* A buffer that another part makes for the only product of the part that is looked at. */
 struct producer {
 	buf_id made;
 	stage_id maker, reader; /* of the buffer */

@@ -8,7 +8,7 @@
 #include "sched/schedule.h"
 #include "search/strategy.h"
 
-/* A time for a gain: it falls as the gain rises. Only the order of such times counts, and no function of libm has a say in it. */
+/* A time for a gain: it falls as the gain rises. A choice of ge-schedule depends on the order of such times alone, not on libm. */
 static double time_of(int64_t units)
 {
 	double u = (double)units / TREES_UNIT;

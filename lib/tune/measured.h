@@ -6,6 +6,6 @@
 
 /* Fields verdict and why; of what was timed also samples, ratio, lo and hi. */
 void measurement_put(struct kb_record *r, const struct measurement *m, struct arena *a);
-/* The pairs of a field samples, "candidate/base" in picoseconds with a blank between two, as far as they can be read; NULL: there are none. */
+/* The pairs of a field samples, "candidate/base" in picoseconds with a blank between two, as far as they can be read; NULL: none. */
 void measurement_samples(const char *text, struct measurement *m, struct arena *a);
 #endif

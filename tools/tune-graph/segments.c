@@ -100,8 +100,8 @@ static void number_units(struct cutting *c)
 	free(of);
 }
 
-/* An input counts from its first reader on. What only moves bytes does so in place where its result is not the caller's, so no segment is to
- * end there: all values count. */
+/* Counts the values that are alive after each unit; an input, from its first reader on. After a unit that only moves bytes all values count, so
+ * that no segment ends there: in the model such copies are free, at a segment's end they are not. */
 static void count_live(struct cutting *c)
 {
 	struct module *m = c->m;
@@ -125,7 +125,7 @@ static void count_live(struct cutting *c)
 	uses_free(&u);
 }
 
-/* A segment ends at the first value that all else passes through, once it has GROUPS_LEAST groups; where none comes, at fewest values. */
+/* Ends a segment at the first unit after GROUPS_LEAST groups with one live value; after GROUPS_MOST groups, at the unit with the fewest. */
 static void choose_cuts(struct cutting *c)
 {
 	uint32_t begin = 0, groups = 0, best = UINT32_MAX;

@@ -32,13 +32,13 @@ void choice_settle(uint32_t *group, uint32_t n);
 
 /* Parts of a model that compute the same. */
 struct segment {
-	const char *text;      /* the task that all their groups together are */
+	const char *text;      /* of the task of the whole segment */
 	uint32_t n;            /* statements */
 	const uint32_t *usual; /* statement: its group by the rules */
-	VEC(const sym *) part; /* of each: the names of its nodes in a plan, by statement */
-	bool done;             /* searched before, as far as now */
+	VEC(const sym *) part; /* for each place: the names of its nodes in a plan, by statement */
+	bool done;             /* searched before, with as many trials */
 	const uint32_t *won;   /* confirmed to be faster; NULL: none */
-	bool foreign;          /* by records that were not measured here */
+	bool foreign;          /* what won was measured elsewhere */
 	const char *how;       /* in words */
 	double mean;           /* of the choice that won, against the usual one, over all measurements */
 	bool failed;           /* its usual groups have no library */
@@ -75,11 +75,11 @@ int tool_run(const struct bench *b, const char *out, const char *const *word);
 const char *tool_said(const struct bench *b, struct arena *a);
 /* Makes b ready for a segment. */
 void bench_begin(struct bench *b, struct segment *s, struct module *m);
-/* The segment's groups so, with layouts: seconds by the cost model; infinite: it cannot be, and *why says why. */
+/* Lays the groups out, and predicts their seconds; infinite: that cannot be, and *why says why. */
 double bench_predict(const struct bench *b, const uint32_t *group, struct arena *a, const char **why);
 /* Builds it, compares its results with those of the usual grouping, and times it against that. False: the usual one has no library. */
 bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a);
-/* The same of whole models, from the files with groups and layouts, in three processes, of which the middle one counts. Where they cannot be built, or run, the verdict says so. */
+/* bench_measure for whole models, of files with groups and layouts: the median of three processes, or the first verdict that is no timing. */
 void bench_whole(struct bench *b, const char *usual, const char *other, struct measurement *r, struct arena *a);
 
 /* ---- records.c ---- */
