@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,12 +45,47 @@ static void draw(const char *what, const char *text)
 	shown = true;
 }
 
-static bool wanted(void)
+static bool on_terminal(void)
 {
 	static int terminal = -1;
 	if (terminal < 0)
 		terminal = isatty(STDERR_FILENO);
-	return terminal && !msg_quiet;
+	return terminal;
+}
+
+/* Seconds from line to line where there is no terminal. */
+static double period(void)
+{
+	const char *given = getenv("HONE_PROGRESS");
+	char *end;
+	double s = given ? strtod(given, &end) : 60;
+
+	return given && (*end || end == given || !(s > 0)) ? INFINITY : s;
+}
+
+/* Is there something to show now? */
+static bool is_due(struct progress *p, double now)
+{
+	static double logged; /* when the last line was, whichever work it was of */
+	bool due;
+
+	if (on_terminal()) {
+		due = now - p->start >= 0.5 && now - p->drawn >= 0.1;
+	} else {
+		logged = logged > 0 ? logged : p->start;
+		due = p->logged && now - logged >= period();
+		logged = due ? now : logged;
+	}
+	p->drawn = due ? now : p->drawn;
+	return due && !msg_quiet;
+}
+
+static void show(const struct progress *p, const char *text)
+{
+	if (on_terminal())
+		draw(p->what, text);
+	else
+		warn("%s %s", p->what, text);
 }
 
 void progress_start(struct progress *p, const char *what, size_t total)
@@ -61,27 +97,21 @@ void progress_start(struct progress *p, const char *what, size_t total)
 /* The estimate assumes that what is left goes as what is done went. */
 void progress_step(struct progress *p, const char *item)
 {
-	p->done++;
-	if (!wanted())
-		return;
 	double now = now_seconds(), spent = now - p->start;
-	if (spent < 0.5 || now - p->drawn < 0.1)
+
+	p->done++;
+	if (!is_due(p, now))
 		return;
-	p->drawn = now;
 	double left = p->done < p->total ? spent / (double)p->done * (double)(p->total - p->done) : 0;
 	char text[128];
 	snprintf(text, sizeof text, "%zu/%zu, %.0f s left  %.40s", p->done, p->total, left, item ? item : "");
-	draw(p->what, text);
+	show(p, text);
 }
 
 void progress_line(struct progress *p, const char *text)
 {
-	double now = now_seconds();
-
-	if (!wanted() || now - p->start < 0.5 || now - p->drawn < 0.1)
-		return;
-	p->drawn = now;
-	draw(p->what, text);
+	if (is_due(p, now_seconds()))
+		show(p, text);
 }
 
 void progress_end(struct progress *p)

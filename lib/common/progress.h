@@ -1,13 +1,14 @@
-/* Progress with an estimate of the time left, on a terminal only (standard error), never with
- * --quiet; NO_COLOR is kept. And a ledger of where the time went. */
+/* Progress with an estimate of the time left, on a terminal only (standard error), never with --quiet; NO_COLOR is kept. */
 #ifndef HONE_PROGRESS_H
 #define HONE_PROGRESS_H
+#include <stdbool.h>
 #include <stddef.h>
 
 struct progress {
 	const char *what;
 	size_t done, total;
 	double start, drawn;
+	bool logged; /* without a terminal it is a line of its own, every minute or every $HONE_PROGRESS seconds; 0: never */
 };
 void progress_start(struct progress *p, const char *what, size_t total);
 void progress_step(struct progress *p, const char *item); /* one more is done; item may be NULL */

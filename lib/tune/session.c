@@ -3,7 +3,6 @@
  * started again takes the same way: it reads the results that it has recorded, and goes on from there. */
 #include "tune/session.h"
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 #include "common/progress.h"
 #include "target/target.h"
 #include "op/task.h"
+#include "tune/stop.h"
 
 enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, LOST_MAX = 8 };
 #define SEARCH_SECONDS  0.25 /* at most, timing what is timed once */
@@ -31,51 +31,6 @@ struct batch {
 	size_t n;
 	struct trial *trial[BATCH + REMEASUREMENTS];
 };
-
-static volatile sig_atomic_t stop;
-static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-enum { NENDS = sizeof ends / sizeof *ends };
-static struct sigaction before[NENDS];
-
-/* The first signal stops the tuning. The next ends the process, unless it is an echo of the first, as some senders make. */
-static void on_signal(int number)
-{
-	static struct timespec first;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!stop) {
-		stop = number;
-		first = now;
-	} else if ((double)(now.tv_sec - first.tv_sec) + 1e-9 * (double)(now.tv_nsec - first.tv_nsec) > 0.3) {
-		for (int i = 0; i < NENDS; i++)
-			sigaction(ends[i], &before[i], NULL);
-		raise(number);
-	}
-}
-
-/* Before there is anything worth keeping. */
-static _Noreturn void end_by_signal(void)
-{
-	for (int i = 0; i < NENDS; i++)
-		sigaction(ends[i], &before[i], NULL);
-	raise(stop);
-	exit(128 + stop);
-}
-
-static void catch_signals(void)
-{
-	static bool caught;
-
-	if (caught) /* for an earlier model of the stream */
-		return;
-	caught = true;
-	for (int i = 0; i < NENDS; i++) {
-		sigaction(ends[i], NULL, &before[i]);
-		if (before[i].sa_handler != SIG_IGN)
-			sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
-	}
-}
 
 /* ---- trials ---- */
 
@@ -408,6 +363,7 @@ static void loop(struct session *s, double deadline, double end)
 	struct progress p;
 
 	progress_start(&p, "tuning", 0);
+	p.logged = true;
 	while (!stop && now_seconds() < deadline) {
 		issue_all(s, deadline);
 		if (!s->batches.n)
@@ -703,9 +659,9 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 {
 	double start = now_seconds(), end = s->opt->seconds > 0 ? start + s->opt->seconds : INFINITY;
 
-	catch_signals(); /* before the knowledge base starts its process, which inherits it */
+	stop_catch(); /* before the knowledge base starts its process, which inherits it */
 	if (!(s->dispatcher = dispatcher_new(runner, nrunner, &stop)))
-		end_by_signal();
+		stop_end();
 	s->target = dispatcher_machine(s->dispatcher);
 	s->target_row = dispatcher_target(s->dispatcher);
 	if (dispatcher_emulated(s->dispatcher))

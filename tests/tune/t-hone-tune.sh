@@ -41,20 +41,29 @@ hone tune "$model" --graph --runner fake --set batch=1 -o never >out 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ]
 ok $? "--graph with a runner: 64"
 
-# An hour of search, killed: hone's process alone, as a service manager does; an interrupt ends the search alone.
-gone() { for i in 1 2 3 4 5 6 7 8 9 10; do pgrep -f "tune-op.* --kb=$PWD/" >/dev/null || return 0; sleep 0.2; done; return 1; }
-started() { for i in 1 2 3 4 5 6 7 8 9 10; do pgrep -f "tune-op.* --kb=$PWD/$1 " >/dev/null && sleep 1 && return 0; sleep 0.5; done; return 1; }
-hone tune "$model" --set batch=1 --seconds 3600 --kb "$PWD/killed" -o killed.so >out 2>err &
+# An hour of search, which a signal to hone's process alone ends, as a service manager sends it; the second one ends hone.
+gone() { for i in 1 2 3 4 5 6 7 8 9 10; do pgrep -f "tune-[a-z]*.* --kb=$PWD/$1 " >/dev/null || return 0; sleep 0.2; done; return 1; }
+started() { for i in 1 2 3 4 5 6 7 8 9 10; do pgrep -f "$1.* --kb=$PWD/$2 " >/dev/null && sleep 1 && return 0; sleep 0.5; done; return 1; }
+HONE_PROGRESS=1 hone tune "$model" --set batch=1 --seconds 3600 --kb "$PWD/stopped" -o stopped >out 2>err &
 tuner=$!
-started killed && kill -TERM $tuner
+started tune-op stopped && sleep 6 && grep -q '^tune-op: tuning .*[0-9] trials' err && ! grep -v '^tune-op: ' err
+ok $? "without a terminal its progress is lines"
+kill -TERM $tuner
+wait $tuner
+[ $? = 0 ] && gone stopped && equal stopped.so stopped.d/*-integer.g && grep -q 'interrupted' err
+ok $? "SIGTERM: the library has the best so far"
+hone tune "$model" --set batch=1 --graph --seconds 3600 --kb "$PWD/regrouped" -o regrouped >out 2>err &
+tuner=$!
+started tune-graph regrouped && kill -TERM $tuner
 from=$(date +%s)
 wait $tuner
-[ $? = 143 ] && [ $(($(date +%s) - from)) -le 10 ] && gone && ! ls killed.so.* 2>/dev/null
-ok $? "a killed search: it ends at once, with all that it started"
-hone tune "$model" --set batch=1 --seconds 3600 --kb "$PWD/stopped" -o stopped >out 2>err &
+[ $? = 0 ] && [ $(($(date +%s) - from)) -le 60 ] && gone regrouped && equal regrouped.so regrouped.d/*-integer.g && grep -q '^tune-graph: interrupted' err && ! grep -q '^[^t]' err
+ok $? "while it tries other groups: so it does"
+hone tune "$model" --set batch=1 --seconds 3600 --kb "$PWD/killed" -o killed >out 2>err &
 tuner=$!
-started stopped && kill -TERM "$(pgrep -f "tune-op.* --kb=$PWD/stopped " | head -1)" # a shell without job control has it ignore the keyboard's
+started tune-op killed && kill -TERM $tuner && sleep 0.4 && kill -TERM $tuner
+from=$(date +%s)
 wait $tuner
-[ $? = 0 ] && gone && [ -s stopped.so ] && grep -q 'interrupted' err
-ok $? "an interrupted one: the library has the best so far"
+[ $? = 143 ] && [ $(($(date +%s) - from)) -le 10 ] && gone killed && ! ls killed.so* 2>/dev/null
+ok $? "at the second signal it ends at once, with all that it started"
 done_testing

@@ -124,7 +124,8 @@ static void take_notes(struct hone *h, enum stage_id s, bool of_form, const stru
 /* A part that runs again gives its stages the same options. */
 static struct child stage_child(struct hone *h, enum stage_id s, const struct words *more)
 {
-	struct child c = {.facts = text(h, "%s/facts", h->work)};
+	bool searches = stages[s].parts & SEARCHES;
+	struct child c = {.facts = text(h, "%s/facts", h->work), .shows_progress = searches, .is_search = searches};
 
 	words_add(&c.argv, tool_name(h, s));
 	if (*stages[s].options)
@@ -147,7 +148,7 @@ struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, co
 	double since = now_seconds();
 	struct child c = stage_child(h, s, more);
 
-	progress(h, name);
+	progress(h, stages[s].parts & SEARCHES ? NULL : name);
 	next = next_graph(h, name);
 	words_add(&c.argv, "-o");
 	words_add(&c.argv, next);

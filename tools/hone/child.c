@@ -20,7 +20,8 @@
 extern char **environ;
 
 const char *tools_folder = "";
-int child_stopped_by;
+bool child_interrupted;
+static int stopped_by; /* the signal that ends hone after the search that runs; 0: none */
 
 enum { SIGNALLED = 128, LATE = 124, NOT_FOUND = 127 };
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
@@ -82,6 +83,7 @@ void progress(const struct hone *h, const char *what)
 
 static bool uses_terminal(const struct child *c) { return c->shows_progress && isatty(STDERR_FILENO); }
 static const char *said_path(struct hone *h) { return text(h, "%s/messages", h->work); }
+static size_t told; /* bytes of its messages that have been passed on */
 
 /* Its output and messages go to files; argv is in need of a NULL. */
 static pid_t start(struct hone *h, struct child *c)
@@ -103,6 +105,7 @@ static pid_t start(struct hone *h, struct child *c)
 	posix_spawnattr_setsigmask(&attr, &before);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	unlink(said_path(h));
+	told = 0;
 	int error = posix_spawn(&pid, tool, &actions, &attr, (char **)c->argv.a, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
@@ -115,6 +118,46 @@ static pid_t start(struct hone *h, struct child *c)
 		die_errno(EX_SYSTEM, "cannot run %s", c->argv.a[0]);
 	return pid;
 }
+
+/* ---- what it said ---- */
+
+/* Names of intermediate files stand for the stages: without the folder, which nobody knows. */
+static void tell_text(struct hone *h, const char *said)
+{
+	char *prefix = xprintf("%s/", shown(h->work));
+	size_t n = strlen(prefix);
+
+	for (const char *p = said; *p;)
+		if (!strncmp(p, prefix, n))
+			p += n;
+		else
+			putc(*p++, stderr);
+	free(prefix);
+}
+
+/* Passes on what it said since; of one that still runs, whole lines. Has it said anything, now or before? */
+static bool tell_said(struct hone *h, bool has_ended)
+{
+	struct mapped m;
+	const char *path = said_path(h);
+
+	progress(h, NULL);
+	if (access(path, F_OK))
+		return false;
+	mapped_open(&m, path);
+	const char *from = (const char *)m.p + told;
+	size_t n = m.n > told ? m.n - told : 0;
+	while (n && !has_ended && from[n - 1] != '\n')
+		n--;
+	char *said = xprintf("%.*s", (int)(n < INT_MAX ? n : INT_MAX), n ? from : "");
+	told += n;
+	mapped_close(&m);
+	tell_text(h, said);
+	free(said);
+	return told > 0;
+}
+
+/* ---- its end ---- */
 
 static int code_of(int status) { return WIFSIGNALED(status) ? SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status); }
 
@@ -149,20 +192,36 @@ void child_check_signals(struct hone *h)
 static int next_signal(double until)
 {
 	double rest = until - now_seconds();
-	struct timespec t = {(time_t)rest, (long)(1e9 * (rest - floor(rest)))};
 
-	if (!(until > 0))
+	if (!isfinite(until))
 		return sigwaitinfo(&waited, NULL);
 	if (rest <= 0)
 		return 0;
+	struct timespec t = {(time_t)rest, (long)(1e9 * (rest - floor(rest)))};
 	int number = sigtimedwait(&waited, NULL, &t);
 	return number < 0 && errno == EAGAIN ? 0 : number;
 }
 
+/* A search ends with what it has, and hone goes on; at the second signal (an echo of the first is none), or without a terminal, hone ends
+ * too. */
+static void interrupt_search(pid_t pid, int number)
+{
+	static double first;
+	bool again = child_interrupted && now_seconds() - first > 0.3;
+
+	if (again || (number != SIGINT && number != SIGTERM))
+		stopped_by = number;
+	if (!child_interrupted)
+		first = now_seconds();
+	child_interrupted = true;
+	kill(pid, SIGTERM);
+}
+
 static int await(struct hone *h, const struct child *c, pid_t pid)
 {
-	double until = c->limit > 0 ? now_seconds() + c->limit : 0;
-	bool late = false;
+	enum { GLANCE = 5 }; /* seconds from look to look at what a search says, where that goes to a file */
+	double end = c->limit > 0 ? now_seconds() + c->limit : INFINITY;
+	bool late = false, relays = c->is_search && !uses_terminal(c);
 	int status;
 
 	for (;;) {
@@ -171,16 +230,16 @@ static int await(struct hone *h, const struct child *c, pid_t pid)
 			return late ? LATE : code_of(status);
 		if (done < 0 && errno != EINTR)
 			die_errno(EX_SYSTEM, "wait");
-		int number = next_signal(late ? 0 : until);
-		if (number == 0) {
+		int number = next_signal(late ? INFINITY : relays ? fmin(end, now_seconds() + GLANCE) : end);
+		if (number == 0 && relays)
+			tell_said(h, false);
+		if (number == 0 && now_seconds() >= end) {
 			late = true;
 			kill(pid, SIGKILL);
 		} else if (number > 0 && number != SIGCHLD) {
 			if (!c->is_search)
 				ended(h, number, pid, !strcmp(c->argv.a[0], "ge-emit"));
-			if (number != SIGINT)
-				child_stopped_by = number;
-			kill(pid, SIGTERM);
+			interrupt_search(pid, number);
 		}
 	}
 }
@@ -198,39 +257,6 @@ int child_run(struct hone *h, struct child *c, struct facts *f)
 	return code;
 }
 
-/* ---- what it said ---- */
-
-/* Names of intermediate files stand for the stages: without the folder, which nobody knows. */
-static void tell_text(struct hone *h, const char *said)
-{
-	char *prefix = xprintf("%s/", shown(h->work));
-	size_t n = strlen(prefix);
-
-	for (const char *p = said; *p;)
-		if (!strncmp(p, prefix, n))
-			p += n;
-		else
-			putc(*p++, stderr);
-	free(prefix);
-}
-
-static bool tell_said(struct hone *h)
-{
-	struct mapped m;
-	const char *path = said_path(h);
-
-	progress(h, NULL);
-	if (access(path, F_OK))
-		return false;
-	mapped_open(&m, path);
-	char *said = xprintf("%.*s", (int)(m.n < INT_MAX ? m.n : INT_MAX), (const char *)m.p);
-	bool any = m.n > 0;
-	mapped_close(&m);
-	tell_text(h, said);
-	free(said);
-	return any;
-}
-
 static void tell_notes(struct hone *h, const char *tool, const struct facts *f)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -240,18 +266,14 @@ static void tell_notes(struct hone *h, const char *tool, const struct facts *f)
 
 void child_tell(struct hone *h, const char *tool, const struct facts *f)
 {
-	tell_said(h);
+	tell_said(h, true);
 	tell_notes(h, tool, f);
 }
 
 void child_failed(struct hone *h, int code, const struct facts *f)
 {
-	if (child_stopped_by) { /* whatever it said of that */
-		progress(h, NULL);
-		die_silent(SIGNALLED + child_stopped_by);
-	}
 	const char *give = facts_get(f, "give");
-	bool any = tell_said(h) || facts_get(f, "error");
+	bool any = tell_said(h, true) || facts_get(f, "error");
 
 	if (give)
 		fprintf(stderr, "hone: give them, for example: %s\n", shown(text(h, "%s%s", h->line, give)));
@@ -270,6 +292,10 @@ struct facts child_must(struct hone *h, struct child *c)
 	struct facts f;
 	int code = child_run(h, c, &f);
 
+	if (stopped_by) { /* whatever it said of that */
+		progress(h, NULL);
+		die_silent(SIGNALLED + stopped_by);
+	}
 	if (code)
 		child_failed(h, code, &f);
 	return f;

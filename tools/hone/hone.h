@@ -104,7 +104,7 @@ struct child {
 	bool reads_input;    /* its standard input is ours */
 	bool out_has_all;    /* its standard error, too */
 	bool shows_progress; /* its standard error is ours, if that is a terminal */
-	bool is_search;      /* an interrupt ends it, and not hone; *stopped_by says by which signal */
+	bool is_search;      /* the first interrupt or SIGTERM ends it, and not hone: child_interrupted */
 	double limit;        /* seconds; 0: none. Then it is killed, and its code is 124 */
 	const char *facts;   /* set by child_run: where they are */
 };
@@ -119,7 +119,7 @@ struct facts child_must(struct hone *h, struct child *c);
 noreturn void child_failed(struct hone *h, int code, const struct facts *f);
 /* Prints what the last child said, and the notes among its facts. */
 void child_tell(struct hone *h, const char *tool, const struct facts *f);
-extern int child_stopped_by;     /* 0: no search was stopped, or by an interrupt */
+extern bool child_interrupted;   /* a search was: it and those that follow end with what is known */
 extern const char *tools_folder; /* where hone's tools are; "" until tools_find */
 void tools_find(void);
 /* A signal came between two children. */
@@ -154,7 +154,7 @@ enum stage_id {
 #include "stages.h"
 	STAGES
 };
-enum stage_part { SIZES = 1, CLEAN = 2, REPEATS = 4, CASTS = 8, KERNELS = 16, REPORTS = 32 };
+enum stage_part { SIZES = 1, CLEAN = 2, REPEATS = 4, CASTS = 8, KERNELS = 16, REPORTS = 32, SEARCHES = 64 };
 
 void stages_print(FILE *f);
 int stage_find(const char *name); /* -1: there is none */

@@ -1,6 +1,5 @@
 /* hone quantize. */
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -237,8 +236,6 @@ static void choose_bytes(struct hone *h, struct quantizing *q)
 	words_add(&c.argv, "--");
 	words_add(&c.argv, h->last);
 	struct facts f = child_must(h, &c);
-	if (child_stopped_by == SIGHUP)
-		die_silent(128 + SIGHUP);
 	child_tell(h, "ge-quantize", &f);
 	h->last = out;
 	q->chosen = now_seconds() - since;
@@ -280,7 +277,7 @@ static void put_report(struct hone *h, const struct quantizing *q, double bytes,
 	print_bytes(f, bytes, file_bytes(h->stem));
 	if (isfinite(before) && isfinite(after))
 		fprintf(f, "%-28s %12.4g %12.4g %+7.1f%%\n", "milliseconds, as a library", before, after, 100 * (after - before) / before);
-	else
+	else if (!child_interrupted) /* then nobody is to wait for times */
 		fprintf(f, "%-28s            not all sizes are known, or it has no kernels\n", "milliseconds, as a library");
 	putc('\n', f);
 	if (q->counted)
@@ -321,7 +318,7 @@ void quantize(struct hone *h)
 		no_space();
 	export_quantised(h, made);
 	place_publish(h, made, h->stem);
-	if (!h->quiet && !child_stopped_by)
+	if (!h->quiet && !child_interrupted)
 		time_in_turns(h, &q, plain);
 	progress(h, NULL);
 	f = textfile_open(&report, NULL);

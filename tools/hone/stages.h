@@ -20,13 +20,13 @@ STAGE(narrow,   ge_narrow,   FOR_RUNS,  0,                     "") /* if it chan
 STAGE(gears,    ge_gears,    GEARS,     0,                     "") /* then CLEAN again: its sizes make things constant */
 STAGE(mixed,    ge_mixed,    MIXED,     0,                     "") /* of CASTS and KERNELS of both forms; then CASTS again */
 STAGE(integer,  ge_integer,  ALWAYS,    KERNELS,               "")
-STAGE(regroup,  tune_graph,  REGROUPED, 0,                     "") /* then the next two change nothing, but for layouts of states */
+STAGE(regroup,  tune_graph,  REGROUPED, SEARCHES,              "") /* then the next two change nothing, but for layouts of states */
 STAGE(fuse,     ge_fuse,     ALWAYS,    KERNELS,               "")
 STAGE(layout,   ge_layout,   ALWAYS,    KERNELS,               "")
 STAGE(share,    ge_gears,    GEARS,     0,                     "--share")
 STAGE(join,     ge_join,     JOINED,    0,                     "")
 STAGE(schedule, ge_schedule, MODELED,   0,                     "")
-STAGE(tune,     tune_op,     TUNED,     0,                     "")
+STAGE(tune,     tune_op,     TUNED,     SEARCHES,              "")
 STAGE(plan,     ge_plan,     ALWAYS,    REPORTS,               "")
 STAGE(emit,     ge_emit,     COMPILED,  REPORTS,               "")
 /* clang-format on */

@@ -1,5 +1,4 @@
 /* Building a segment in several ways, and timing them against each other. */
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "sched/schedule.h"
 #include "target/target.h"
 #include "tune/measured.h"
+#include "tune/stop.h"
 #include "tune-graph.h"
 
 static const char *file_of(const struct bench *b, const char *name, struct arena *a) { return arena_printf(a, "%s/%s", b->folder, name); }
@@ -43,17 +43,11 @@ static noreturn void become(const struct bench *b, const char *out, const char *
 
 int tool_run(const struct bench *b, const char *out, const char *const *word)
 {
-	int status;
-
 	fflush(stdout);
-	pid_t pid = fork();
-	if (pid < 0)
-		die_errno(EX_SYSTEM, "fork");
+	pid_t pid = stop_fork();
 	if (pid == 0)
 		become(b, out, word);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			die_errno(EX_SYSTEM, "wait");
+	int status = stop_wait(pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -1,6 +1,5 @@
 /* tune-graph: which nodes form kernels, tried on parts of the model. */
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,217 +15,76 @@
 #include "op/task.h"
 #include "runner/runner.h"
 #include "target/target.h"
+#include "tune/stop.h"
 #include "tune-graph.h"
 
 enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_COLD, OPT_KB, OPT_SEGMENTS, OPT_SEGMENT, OPT_WRITE_PLAN };
-enum { TRIALS = 4, STEPS_MOST = 3, REMEASUREMENTS = 2 };
+enum { TRIALS = 4 };
 #define TRY_SECONDS   2.0  /* of one measurement of a segment, */
 #define WHOLE_SECONDS 10.0 /* and of a model */
-#define AHEAD         0.98 /* of the time of the best so far: a step further must be below */
 
 static double seconds;
-static size_t trials = TRIALS;
 static int64_t cold_mb = -1;
 static const char *kb_file, *segment_given, *written_path;
-static bool list_segments, why;
-static double deadline;
-static struct arena arena; /* for the life of the process */
+static bool list_segments;
+static struct tuning tuning = {.trials = TRIALS, .bench.seconds = TRY_SECONDS};
 static struct scratch scratch;
 
-/* ---- one segment ---- */
-
-static int by_predicted(const void *a, const void *b)
-{
-	double x = ((const struct choice *)a)->predicted, y = ((const struct choice *)b)->predicted;
-
-	return (x > y) - (x < y);
-}
-
-static bool time_is_over(void) { return deadline > 0 && now_seconds() >= deadline; }
-
-static void say(const struct choice *c)
-{
-	const struct measurement *r = &c->result;
-
-	if (!why)
-		return;
-	if (!c->measured)
-		warn("  %s: not timed: %.3g us by the cost model", c->how, 1e6 * c->predicted);
-	else if (verdict_timed(r->verdict))
-		warn("  %s: %s, %.3f (%.3f to %.3f); %.3g us by the cost model", c->how, verdict_name(r->verdict), r->ratio, r->lo, r->hi,
-		     1e6 * c->predicted);
-	else
-		warn("  %s: %s: %s", c->how, verdict_name(r->verdict), r->why ? r->why : "");
-}
-
-/* False: the segment's usual groups have no library; that is said once. */
-static bool measure(struct bench *b, struct choice *c, uint64_t seed)
-{
-	bool there = bench_measure(b, c->group, seed, &c->result, &arena);
-
-	if (!there && !b->segment->failed)
-		warn("a segment is not tuned: its usual groups cannot be built: %s", tool_said(b, &arena));
-	b->segment->failed |= !there;
-	return there;
-}
-
-/* The best few of the choices by the cost model are timed. The fastest that is faster than the usual for sure; NULL: none. */
-static struct choice *try_choices(struct bench *b, const struct book *book, struct choices *l)
-{
-	struct segment *s = b->segment;
-	struct choice *best = NULL;
-	size_t done = 0;
-
-	for (size_t i = 0; i < l->n; i++) {
-		const char *reason = time_is_over() ? "the time is over" : "it is the usual one";
-		bool usual = time_is_over() || !memcmp(l->a[i].group, s->usual, s->n * sizeof *s->usual);
-		l->a[i].predicted = usual ? INFINITY : bench_predict(b, l->a[i].group, &arena, &reason);
-		if (why && !isfinite(l->a[i].predicted))
-			warn("  %s: cannot be: %s", l->a[i].how, reason);
-	}
-	qsort(l->a, l->n, sizeof *l->a, by_predicted);
-	for (size_t i = 0; i < l->n && isfinite(l->a[i].predicted); i++) {
-		struct choice *c = &l->a[i];
-		book_recall_choice(book, s, c, &arena);
-		if (!c->measured && done < trials && !time_is_over()) {
-			if (!measure(b, c, done))
-				return NULL;
-			c->measured = true;
-			book_put(book, s, c, 0);
-		}
-		done += c->measured;
-		say(c);
-		if (c->measured && c->result.verdict == VERDICT_FASTER && (!best || c->result.ratio < best->result.ratio))
-			best = c;
-	}
-	return best;
-}
-
-/* What won was chosen by its times, which flatter it: other processes say what counts. */
-static void confirm(struct bench *b, const struct book *book, const struct choice *best)
-{
-	struct segment *s = b->segment;
-	struct choice again = *best;
-	double log_sum = 0;
-
-	for (int i = 1; i <= REMEASUREMENTS; i++) {
-		if (!measure(b, &again, (uint64_t)(trials + (size_t)i)) || again.result.verdict != VERDICT_FASTER)
-			return;
-		log_sum += log(again.result.ratio);
-	}
-	double mean = exp(log_sum / REMEASUREMENTS);
-	if (mean >= KB_MATERIAL)
-		return;
-	book_put(book, s, &again, mean);
-	if (s->won && s->mean <= mean)
-		return;
-	s->won = best->group;
-	s->how = best->how;
-	s->mean = mean;
-}
-
-/* Times that were measured elsewhere do not count: what won there is timed here. */
-static void confirm_foreign(struct bench *b, const struct book *book)
-{
-	struct segment *s = b->segment;
-	struct choice c = {.group = (uint32_t *)s->won, .how = s->how};
-
-	s->won = NULL;
-	s->foreign = false;
-	book_recall_choice(book, s, &c, &arena);
-	if (!c.measured && !measure(b, &c, 0))
-		return;
-	if (!c.measured)
-		book_put(book, s, &c, 0);
-	if (c.result.verdict == VERDICT_FASTER)
-		confirm(b, book, &c);
-}
-
-static void tune_segment(struct bench *b, const struct book *book, struct segment *s)
-{
-	const char *reason;
-	struct choices l = {0};
-	struct choice *best = NULL;
-
-	book_recall(book, s, &arena);
-	if (s->foreign && trials && time_is_over())
-		s->won = NULL;
-	if ((s->done && !s->foreign) || !trials || time_is_over())
-		return;
-	struct module *m = segment_module(s->text, &arena, &reason);
-	if (!m || graph(m, m->main)->nodes.n != s->n)
-		BUG("a segment's text is not read back: %s", m ? s->text : reason);
-	bench_begin(b, s, m);
-	if (s->foreign)
-		confirm_foreign(b, book);
-	const uint32_t *from = s->done ? NULL : s->usual;
-	for (int step = 0; step < STEPS_MOST && from; step++) {
-		l = (struct choices){0};
-		choices_near(m, from, &l, &arena);
-		struct choice *next = try_choices(b, book, &l);
-		bool better = next && (!best || next->result.ratio < AHEAD * best->result.ratio);
-		best = better ? next : best;
-		from = better ? next->group : NULL;
-	}
-	if (best)
-		confirm(b, book, best);
-	if (!s->done && !s->failed && !time_is_over())
-		book_put_searched(book, s);
-	module_free(m);
-	b->segment = NULL;
-}
+static void remove_scratch(void *unused) { scratch_remove(&scratch); }
 
 static void tell_segment(const struct segment *s, size_t i, size_t n)
 {
 	if (s->won)
 		note("segment %zu of %zu (in %zu place%s): %.3f of the usual time: %s", i + 1, n, s->part.n, s->part.n == 1 ? "" : "s",
 		     s->mean, s->how);
-	else if (why)
+	else if (tuning.why)
 		warn("segment %zu of %zu (in %zu place%s): keeps the usual groups: %s", i + 1, n, s->part.n, s->part.n == 1 ? "" : "s",
 		     s->text);
 }
 
 /* ---- a model ---- */
 
-static void must(const struct bench *b, const char *const *word)
+static void must(struct tuning *t, const char *const *word)
 {
-	int code = tool_run(b, NULL, word);
+	int code = tool_run(&t->bench, NULL, word);
 
+	if (stop) /* there is no result yet */
+		die_silent(128 + stop);
 	if (code) {
-		warn("%s", tool_said(b, &arena));
+		warn("%s", tool_said(&t->bench, &t->arena));
 		die_silent(code);
 	}
 }
 
-static const char *in_folder(const char *name) { return arena_printf(&arena, "%s/%s", scratch.path, name); }
+static const char *in_folder(struct tuning *t, const char *name) { return arena_printf(&t->arena, "%s/%s", scratch.path, name); }
 
 /* The model without groups, with those of the rules, and with their layouts. */
-static void prepare(const struct bench *b, struct module *m, struct segments *s)
+static void prepare(struct tuning *t, struct module *m, struct segments *s)
 {
-	const char *model = in_folder("model.g"), *fused = in_folder("fused.g"), *plain = in_folder("plain.g"), *laid = in_folder("laid.g"),
-		   *plan = in_folder("usual.plan");
+	const char *model = in_folder(t, "model.g"), *fused = in_folder(t, "fused.g"), *plain = in_folder(t, "plain.g"),
+		   *laid = in_folder(t, "laid.g"), *plan = in_folder(t, "usual.plan");
 	struct plan_text usual;
 	struct stream_writer *w = stream_create(model, false);
 
 	stream_write(w, m);
 	stream_finish(w);
-	must(b, (const char *const[]){"ge-fuse", "-o", fused, model, NULL});
-	must(b, (const char *const[]){"ge-fuse", "--undo", "-o", plain, fused, NULL});
-	must(b, (const char *const[]){"ge-fuse", "--write-plan", plan, "-o", fused, plain, NULL});
-	must(b, (const char *const[]){"ge-layout", "-o", laid, fused, NULL});
+	must(t, (const char *const[]){"ge-fuse", "-o", fused, model, NULL});
+	must(t, (const char *const[]){"ge-fuse", "--undo", "-o", plain, fused, NULL});
+	must(t, (const char *const[]){"ge-fuse", "--write-plan", plan, "-o", fused, plain, NULL});
+	must(t, (const char *const[]){"ge-layout", "-o", laid, fused, NULL});
 	plan_text_read(&usual, plan);
-	segments_cut(s, plain, laid, &usual, &arena);
+	segments_cut(s, plain, laid, &usual, &t->arena);
 	plan_text_free(&usual);
 }
 
 /* The plan of the winners, as a file of that name, and its digest. */
-static struct digest write_winners(const struct segments *s, const char *path)
+static struct digest write_winners(struct tuning *t, const struct segments *s, const char *path)
 {
 	struct plan_text p;
 	struct outfile f;
 	struct mapped text;
 
-	segments_plan(s, in_folder("plain.g"), &p);
+	segments_plan(s, in_folder(t, "plain.g"), &p);
 	outfile_open(&f, path, false);
 	plan_text_write(&p, f.f);
 	outfile_close(&f);
@@ -237,68 +95,73 @@ static struct digest write_winners(const struct segments *s, const char *path)
 	return d;
 }
 
-static bool any_won(const struct segments *s)
-{
-	for (size_t i = 0; i < s->a.n; i++)
-		if (s->a.a[i].won)
-			return true;
-	return false;
-}
-
-/* Segments that were faster alone need not make the model faster: it is timed, too, and keeps its usual groups else. */
-static bool whole_is_faster(struct bench *b, const struct book *book, struct digest model, struct digest plan, const char *laid)
+/* Segments that were faster alone need not make the model faster: it is timed, too, and keeps its usual groups else. Where there is no time
+ * for that the segments' own times decide. */
+static bool whole_is_faster(struct tuning *t, struct digest model, struct digest plan, const char *laid)
 {
 	struct measurement r = {0};
 
-	r.verdict = book_recall_whole(book, model, plan, &r, &arena);
-	if (r.verdict == VERDICT_COUNT && !trials)
+	r.verdict = book_recall_whole(&t->book, model, plan, &r, &t->arena);
+	if (r.verdict == VERDICT_COUNT && !t->trials)
 		return true;
-	if (r.verdict == VERDICT_COUNT || (r.verdict == VERDICT_UNSURE && trials)) {
-		b->seconds = WHOLE_SECONDS;
-		bench_whole(b, in_folder("laid.g"), laid, &r, &arena);
-		book_put_whole(book, model, plan, &r);
+	if ((r.verdict == VERDICT_COUNT || (r.verdict == VERDICT_UNSURE && t->trials)) && !stop) {
+		t->bench.seconds = WHOLE_SECONDS;
+		bench_whole(&t->bench, in_folder(t, "laid.g"), laid, &r, &t->arena);
+		r.verdict = stop ? VERDICT_COUNT : r.verdict;
+		if (!stop)
+			book_put_whole(&t->book, model, plan, &r);
 	}
-	if (verdict_timed(r.verdict))
+	if (r.verdict == VERDICT_COUNT)
+		note("the whole model was not timed with the other groups: it has them because its segments are faster");
+	else if (verdict_timed(r.verdict))
 		note("the whole model: %s, %.3f of the time with the usual groups", verdict_name(r.verdict), r.ratio);
 	else
 		note("the whole model: %s%s%s", verdict_name(r.verdict), r.why ? ": " : "", r.why ? r.why : "");
-	return r.verdict == VERDICT_FASTER;
+	return r.verdict == VERDICT_FASTER || r.verdict == VERDICT_COUNT;
+}
+
+/* A pass that a signal ended is run once more: its result is what the search is kept for. */
+static int pass_run(struct tuning *t, const char *const *word)
+{
+	bool stopped = stop;
+	int code = tool_run(&t->bench, NULL, word);
+
+	return code && stop && !stopped ? tool_run(&t->bench, NULL, word) : code;
 }
 
 /* The file of the model with the groups of the winners. */
-static const char *apply(struct bench *b, const struct book *book, struct digest model, const struct segments *s)
+static const char *apply(struct tuning *t, struct digest model, const struct segments *s)
 {
-	const char *plan = in_folder("best.plan"), *fused = in_folder("best.g"), *laid = in_folder("best.laid.g");
+	const char *plan = in_folder(t, "best.plan"), *fused = in_folder(t, "best.g"), *laid = in_folder(t, "best.laid.g");
 	static const struct segments none;
-	struct digest of = write_winners(s, plan);
+	struct digest of = write_winners(t, s, plan);
 
-	bool can = any_won(s) &&
-		   !tool_run(b, NULL, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, in_folder("plain.g"), NULL}) &&
-		   !tool_run(b, NULL, (const char *const[]){"ge-layout", "-o", laid, fused, NULL});
-	if (any_won(s) && !can)
-		warn("the model keeps its usual groups: those of the records cannot be: %s", tool_said(b, &arena));
-	bool better = can && whole_is_faster(b, book, model, of, laid);
+	bool can = t->won && !pass_run(t, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, in_folder(t, "plain.g"), NULL}) &&
+		   !pass_run(t, (const char *const[]){"ge-layout", "-o", laid, fused, NULL});
+	if (t->won && !can)
+		warn("the model keeps its usual groups: those of the records cannot be: %s", tool_said(&t->bench, &t->arena));
+	bool better = can && whole_is_faster(t, model, of, laid);
 	if (written_path)
-		write_winners(better ? s : &none, written_path);
-	return better ? laid : in_folder("laid.g");
+		write_winners(t, better ? s : &none, written_path);
+	return better ? laid : in_folder(t, "laid.g");
 }
 
-static void tune_all(struct bench *b, const struct book *book, struct segments *s)
+static void tune_all(struct tuning *t, struct segments *s)
 {
-	size_t won = 0;
-	struct progress p;
-
-	progress_start(&p, "segments", s->a.n);
+	progress_start(&t->progress, "segments", s->a.n);
+	t->progress.logged = true;
 	for (size_t i = 0; i < s->a.n; i++) {
-		tune_segment(b, book, &s->a.a[i]);
+		search_segment(t, &s->a.a[i]);
 		tell_segment(&s->a.a[i], i, s->a.n);
-		progress_step(&p, NULL);
-		won += s->a.a[i].won != NULL;
+		t->progress.done++;
+		t->won += s->a.a[i].won != NULL;
 	}
-	progress_end(&p);
-	note("%zu of %zu segments have other groups than the usual ones", won, s->a.n);
+	progress_end(&t->progress);
+	note("%zu of %zu segments have other groups than the usual ones", t->won, s->a.n);
 	if (s->left_out)
 		note("%zu parts are left as they are: sizes that vary, bodies, strings", s->left_out);
+	if (stop)
+		note("interrupted; what was found so far is used and kept: the same command again goes on");
 }
 
 /* ---- the tool ---- */
@@ -307,7 +170,7 @@ static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case OPT_SECONDS: seconds = option_number("--seconds", arg, 0.001, 1e9); return 0;
-	case OPT_TRIALS: trials = option_count("--trials", arg, 0, 1000); return 0;
+	case OPT_TRIALS: tuning.trials = option_count("--trials", arg, 0, 1000); return 0;
 	case OPT_COLD: cold_mb = (int64_t)option_count("--cold-weights", arg, 0, RUNNER_COLD_MAX >> 20); return 0;
 	case OPT_KB: kb_file = arg; return 0;
 	case OPT_SEGMENTS: list_segments = true; return 0;
@@ -317,9 +180,7 @@ static error_t option(int key, char *arg)
 	}
 }
 
-static void remove_scratch(void *unused) { scratch_remove(&scratch); }
-
-static struct bench bench_new(void)
+static void bench_open(struct tuning *t)
 {
 	const char *place = getenv("TMPDIR");
 	char self[PATH_MAX];
@@ -329,98 +190,114 @@ static struct bench bench_new(void)
 		die_errno(EX_SYSTEM, "/proc/self/exe");
 	self[n] = 0;
 	*strrchr(self, '/') = 0;
-	const char *prefix = arena_printf(&arena, "%s/hone-tune-graph-", place && *place ? place : "/tmp");
+	const char *prefix = arena_printf(&t->arena, "%s/hone-tune-graph-", place && *place ? place : "/tmp");
 	if (!scratch_make(&scratch, prefix))
 		die_errno(EX_IO, "%s", prefix);
 	die_hook(remove_scratch, NULL);
-	return (struct bench){.folder = scratch.path, .tools = arena_str(&arena, self), .seconds = TRY_SECONDS};
+	t->bench.folder = scratch.path;
+	t->bench.tools = arena_str(&t->arena, self);
 }
 
 /* A segment alone, by its text: its usual groups are those that the rules make of it. */
-static void tune_text(struct bench *b, const struct book *book)
+static void tune_text(struct tuning *t)
 {
-	const char *reason, *plan = in_folder("usual.plan");
-	struct module *m = task_module(segment_given, 1, &arena, &reason);
+	const char *reason, *plan = in_folder(t, "usual.plan");
+	struct module *m = task_module(segment_given, 1, &t->arena, &reason);
 	struct plan_text usual;
 
-	const char *text = m ? task_text(m, task_node(m), &arena, &reason) : NULL;
+	t->bench.cold_bytes = t->book.cold_bytes = cold_mb < 0 ? 0 : (uint64_t)cold_mb << 20;
+	const char *text = m ? task_text(m, task_node(m), &t->arena, &reason) : NULL;
 	if (!text)
 		die(EX_BADDATA, "--segment: %s", reason);
 	module_free(m);
-	m = segment_module(text, &arena, &reason);
+	m = segment_module(text, &t->arena, &reason);
 	if (!m)
 		BUG("a segment's text is not read back: %s", reason);
 	struct segment s = {.text = text, .n = (uint32_t)graph(m, m->main)->nodes.n};
-	bench_begin(b, &s, m);
-	must(b, (const char *const[]){"ge-fuse", "--write-plan", plan, "-o", in_folder("fused.g"), in_folder("segment.g"), NULL});
+	bench_begin(&t->bench, &s, m);
+	must(t, (const char *const[]){"ge-fuse", "--write-plan", plan, "-o", in_folder(t, "fused.g"), in_folder(t, "segment.g"), NULL});
 	plan_text_read(&usual, plan);
-	s.usual = segment_groups(m, &usual, &arena);
+	s.usual = segment_groups(m, &usual, &t->arena);
 	plan_text_free(&usual);
 	module_free(m);
 	vec_push(&s.part, NULL);
-	tune_segment(b, book, &s);
+	progress_start(&t->progress, "segments", 1);
+	t->progress.logged = true;
+	search_segment(t, &s);
+	progress_end(&t->progress);
 	tell_segment(&s, 0, 1);
 }
 
 /* The file of the result; NULL: segments are listed. */
-static const char *tune(struct bench *b, struct book *book, struct module *m)
+static const char *tune(struct tuning *t, struct module *m)
 {
 	struct segments s = {0};
 
-	b->cold_bytes = book->cold_bytes = cold_mb < 0 ? runner_cold_bytes(m, target_host()) : (uint64_t)cold_mb << 20;
+	t->bench.cold_bytes = t->book.cold_bytes = cold_mb < 0 ? runner_cold_bytes(m, target_host()) : (uint64_t)cold_mb << 20;
 	struct digest model = module_digest(m);
-	prepare(b, m, &s);
+	prepare(t, m, &s);
 	if (list_segments) {
 		for (size_t i = 0; i < s.a.n; i++)
 			puts(s.a.a[i].text);
 		return NULL;
 	}
-	tune_all(b, book, &s);
-	return apply(b, book, model, &s);
+	tune_all(t, &s);
+	return apply(t, model, &s);
 }
 
-static int run(const struct tool *t, struct tool_args *a)
+static void check_usage(const struct tool_args *a)
 {
-	struct book book = {
-		.tool = arena_printf(&arena, "tune-graph %s", HONE_VERSION), .target = target_row(target_host()), .trials = trials};
-	struct stream_writer *w = NULL;
-
-	why = a->why;
 	if (segment_given && (a->nfile || a->out || list_segments || written_path || kb_file))
 		die(EX_BADUSE, "--segment takes no FILE, -o, --kb, --segments or --write-plan");
 	if (list_segments && (a->out || written_path))
 		die(EX_BADUSE, "--segments: nothing is tuned");
 	if (!segment_given && !a->nfile && isatty(STDIN_FILENO))
 		tool_usage();
-	if (!list_segments && trials && target_is_emulated())
+	if (!list_segments && tuning.trials && target_is_emulated())
 		die(EX_NOTAVAIL, "this machine is emulated, and its times say nothing");
-	struct bench b = bench_new();
-	deadline = seconds > 0 ? now_seconds() + seconds : 0;
+}
+
+static void write_tuned(const struct tool_args *a, struct stream_writer *w, const char *tuned)
+{
+	struct stream_reader *r = stream_open(tuned);
+	struct module *m = stream_read_only(r);
+
+	pass_provenance(m, "tune-graph", a->options);
+	stream_write(w, m);
+	stream_finish(w);
+	module_free(m);
+	stream_close(r);
+}
+
+static int run(const struct tool *tool, struct tool_args *a)
+{
+	struct tuning *t = &tuning;
+
+	check_usage(a);
+	t->why = a->why;
+	t->book.tool = arena_printf(&t->arena, "tune-graph %s", HONE_VERSION);
+	t->book.target = target_row(target_host());
+	t->book.trials = t->trials;
+	bench_open(t);
+	t->deadline = seconds > 0 ? now_seconds() + seconds : 0;
+	stop_catch();
 	if (segment_given) {
-		b.cold_bytes = book.cold_bytes = cold_mb < 0 ? 0 : (uint64_t)cold_mb << 20;
-		tune_text(&b, &book);
+		tune_text(t);
 		scratch_remove(&scratch);
 		return EX_GOOD;
 	}
-	if (!list_segments)
-		w = stream_create(a->out, false);
+	struct stream_writer *w = list_segments ? NULL : stream_create(a->out, false);
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
 	struct module *m = stream_read_only(r);
 	module_verify_or_die(m);
 	if (!list_segments)
-		book.kb = trials ? kb_open(kb_file, true) : kb_open_if_there(kb_file);
-	const char *tuned = tune(&b, &book, m);
+		t->book.kb = t->trials ? kb_open(kb_file, true) : kb_open_if_there(kb_file);
+	const char *tuned = tune(t, m);
 	module_free(m);
 	stream_close(r);
 	if (w) {
-		r = stream_open(tuned);
-		m = stream_read_only(r);
-		pass_provenance(m, t->name, a->options);
-		stream_write(w, m);
-		stream_finish(w);
-		module_free(m);
-		stream_close(r);
-		kb_close(book.kb);
+		write_tuned(a, w, tuned);
+		kb_close(t->book.kb);
 	}
 	scratch_remove(&scratch);
 	return EX_GOOD;

@@ -1,6 +1,7 @@
 /* Between the files of tune-graph. */
 #ifndef TUNE_GRAPH_H
 #define TUNE_GRAPH_H
+#include "common/progress.h"
 #include "graph/module.h"
 #include "graph/plan_text.h"
 #include "kb/kb.h"
@@ -102,4 +103,19 @@ void book_put_whole(const struct book *b, struct digest model, struct digest pla
 enum verdict book_recall_whole(const struct book *b, struct digest model, struct digest plan, struct measurement *m, struct arena *keep);
 /* Writes that the segment was searched. */
 void book_put_searched(const struct book *b, const struct segment *s);
+
+/* ---- search.c ---- */
+
+struct tuning {
+	struct bench bench;
+	struct book book;
+	size_t trials;   /* groupings to time of each segment at each step */
+	double deadline; /* by now_seconds; 0: none */
+	bool why;        /* says what came of each */
+	struct progress progress;
+	size_t timed, won; /* so far: measurements; segments with other groups */
+	struct arena arena;
+};
+/* Finds s->won: what is known of the segment, then what trials find until the deadline or a signal. */
+void search_segment(struct tuning *t, struct segment *s);
 #endif

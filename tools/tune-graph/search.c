@@ -1,0 +1,188 @@
+/* The search for other groups of one segment. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "op/task.h"
+#include "tune/stop.h"
+#include "tune-graph.h"
+
+enum { STEPS_MOST = 3, REMEASUREMENTS = 2 };
+#define AHEAD 0.98 /* of the time of the best so far: a step further must be below */
+
+static int by_predicted(const void *a, const void *b)
+{
+	double x = ((const struct choice *)a)->predicted, y = ((const struct choice *)b)->predicted;
+
+	return (x > y) - (x < y);
+}
+
+/* Begins nothing more: the time is over, or a signal came. */
+static bool is_over(const struct tuning *t) { return stop || (t->deadline > 0 && now_seconds() >= t->deadline); }
+
+static void say(const struct tuning *t, const struct choice *c)
+{
+	const struct measurement *r = &c->result;
+
+	if (!t->why)
+		return;
+	if (!c->measured)
+		warn("  %s: not timed: %.3g us by the cost model", c->how, 1e6 * c->predicted);
+	else if (verdict_timed(r->verdict))
+		warn("  %s: %s, %.3f (%.3f to %.3f); %.3g us by the cost model", c->how, verdict_name(r->verdict), r->ratio, r->lo, r->hi,
+		     1e6 * c->predicted);
+	else
+		warn("  %s: %s: %s", c->how, verdict_name(r->verdict), r->why ? r->why : "");
+}
+
+static void show(struct tuning *t)
+{
+	double spent = now_seconds() - t->progress.start, left = INFINITY;
+	char text[128], end[32] = "";
+
+	if (t->progress.done)
+		left = spent / (double)t->progress.done * (double)(t->progress.total - t->progress.done);
+	if (t->deadline > 0)
+		left = fmin(left, fmax(t->deadline - now_seconds(), 0));
+	if (isfinite(left))
+		snprintf(end, sizeof end, ", %.0f s left", left);
+	snprintf(text, sizeof text, "%zu/%zu, %zu trials, %zu with other groups%s", t->progress.done, t->progress.total, t->timed, t->won,
+		 end);
+	progress_line(&t->progress, text);
+}
+
+/* False: a signal came, or the segment's usual groups have no library; that is said once. */
+static bool measure(struct tuning *t, struct choice *c, uint64_t seed)
+{
+	struct bench *b = &t->bench;
+	bool there = bench_measure(b, c->group, seed, &c->result, &t->arena);
+
+	if (stop)
+		return false;
+	if (!there && !b->segment->failed)
+		warn("a segment is not tuned: its usual groups cannot be built: %s", tool_said(b, &t->arena));
+	b->segment->failed |= !there;
+	t->timed += there;
+	show(t);
+	return there;
+}
+
+static void predict(struct tuning *t, struct choice *c)
+{
+	const struct segment *s = t->bench.segment;
+	const char *reason = is_over(t) ? "the time is over" : "it is the usual one";
+	bool none = is_over(t) || !memcmp(c->group, s->usual, s->n * sizeof *s->usual);
+
+	c->predicted = none ? INFINITY : bench_predict(&t->bench, c->group, &t->arena, &reason);
+	if (t->why && !stop && !isfinite(c->predicted))
+		warn("  %s: cannot be: %s", c->how, reason);
+}
+
+/* The best few of the choices by the cost model are timed. The fastest that is faster than the usual for sure; NULL: none. */
+static struct choice *try_choices(struct tuning *t, struct choices *l)
+{
+	struct segment *s = t->bench.segment;
+	struct choice *best = NULL;
+	size_t done = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		predict(t, &l->a[i]);
+	if (l->n)
+		qsort(l->a, l->n, sizeof *l->a, by_predicted);
+	for (size_t i = 0; i < l->n && isfinite(l->a[i].predicted); i++) {
+		struct choice *c = &l->a[i];
+		book_recall_choice(&t->book, s, c, &t->arena);
+		if (!c->measured && done < t->trials && !is_over(t)) {
+			if (!measure(t, c, done))
+				return stop ? best : NULL;
+			c->measured = true;
+			book_put(&t->book, s, c, 0);
+		}
+		done += c->measured;
+		say(t, c);
+		if (c->measured && c->result.verdict == VERDICT_FASTER && (!best || c->result.ratio < best->result.ratio))
+			best = c;
+	}
+	return best;
+}
+
+/* What won was chosen by its times, which flatter it: other processes say what counts. */
+static void confirm(struct tuning *t, const struct choice *best)
+{
+	struct segment *s = t->bench.segment;
+	struct choice again = *best;
+	double log_sum = 0;
+
+	for (int i = 1; i <= REMEASUREMENTS; i++) {
+		if (!measure(t, &again, (uint64_t)(t->trials + (size_t)i)) || again.result.verdict != VERDICT_FASTER)
+			return;
+		log_sum += log(again.result.ratio);
+	}
+	double mean = exp(log_sum / REMEASUREMENTS);
+	if (mean >= KB_MATERIAL)
+		return;
+	book_put(&t->book, s, &again, mean);
+	if (s->won && s->mean <= mean)
+		return;
+	s->won = best->group;
+	s->how = best->how;
+	s->mean = mean;
+}
+
+/* Times that were measured elsewhere do not count: what won there is timed here. */
+static void confirm_foreign(struct tuning *t)
+{
+	struct segment *s = t->bench.segment;
+	struct choice c = {.group = (uint32_t *)s->won, .how = s->how};
+
+	s->won = NULL;
+	s->foreign = false;
+	book_recall_choice(&t->book, s, &c, &t->arena);
+	if (!c.measured && !measure(t, &c, 0))
+		return;
+	if (!c.measured)
+		book_put(&t->book, s, &c, 0);
+	if (c.result.verdict == VERDICT_FASTER)
+		confirm(t, &c);
+}
+
+/* From the usual groups on, a step at a time while each is faster than the last. */
+static void walk(struct tuning *t, struct module *m)
+{
+	const uint32_t *from = t->bench.segment->usual;
+	struct choice *best = NULL;
+
+	for (int step = 0; step < STEPS_MOST && from; step++) {
+		struct choices l = {0};
+		choices_near(m, from, &l, &t->arena);
+		struct choice *next = try_choices(t, &l);
+		bool better = next && (!best || next->result.ratio < AHEAD * best->result.ratio);
+		best = better ? next : best;
+		from = better && !is_over(t) ? next->group : NULL;
+	}
+	if (best && !stop)
+		confirm(t, best);
+}
+
+void search_segment(struct tuning *t, struct segment *s)
+{
+	const char *reason;
+
+	book_recall(&t->book, s, &t->arena);
+	if (s->foreign && t->trials && is_over(t))
+		s->won = NULL;
+	if ((s->done && !s->foreign) || !t->trials || is_over(t))
+		return;
+	struct module *m = segment_module(s->text, &t->arena, &reason);
+	if (!m || graph(m, m->main)->nodes.n != s->n)
+		BUG("a segment's text is not read back: %s", m ? s->text : reason);
+	bench_begin(&t->bench, s, m);
+	if (s->foreign)
+		confirm_foreign(t);
+	if (!s->done)
+		walk(t, m);
+	if (!s->done && !s->failed && !is_over(t))
+		book_put_searched(&t->book, s);
+	module_free(m);
+	t->bench.segment = NULL;
+}
