@@ -46,6 +46,8 @@ is "$(tune-op --tasks pair.j.g | tr ';' '\n' | grep -c Conv)" 2 "one task with b
 ge-plan -q pair.j.g | ge-emit -q --embed -o pair && run-cmp pair.so pair.g --runs 2 >cmp 2>&1
 is "$? $(grep -c ' equal$' cmp)" "0 2" "the kernel's numbers are the model's"
 hone build -q pair.g -o built >/dev/null 2>&1 && is "$(grep -c . built.h >/dev/null; ge-dump built.d/*-join.g | grep -c '= hone.Fused(')" 1 "a build joins them"
+hone tune -q --trials 0 pair.g -o tuned >/dev/null 2>&1
+is "$(ge-dump tuned.d/*-tune.g | grep -c '= hone.Fused(')" 1 "so does a tuning"
 hone build -q --model none pair.g -o plain >/dev/null 2>&1
 is "$(ge-dump plain.d/*-plan.g | grep -c '= hone.Fused(')" 2 "--model none: it does not"
 

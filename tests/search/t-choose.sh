@@ -80,6 +80,31 @@ hone passes -q --target x86-64-v3 --model none --until schedule raw.g | ge-stat 
 	hone passes -q --target x86-64-v3 --model "$model" --threads 2 --until schedule raw.g | ge-stat --digest - | cmp -s - laid
 ok $? "none, and several threads: the default"
 
+# Records: one that was measured here decides; one of elsewhere waits for hone tune.
+if grep -q avx2 /proc/cpuinfo; then
+	HONE_KB=$PWD/timed tune-op -q --runner 'run-dev --serve --target x86-64-v3' --trials 3 --only MatMul laid.g -o tuned.g
+	kb dump --kb timed | twice_as_fast '\ntrace # trace.*\nverdict (slower|faster|tie)' >better && [ -s better ] &&
+		kb put -q --here --kb ours <better && kb put -q --kb others <better
+	prepared $? "a record"
+	ge-schedule --kb ours --model "$model" --target x86-64-v3 --why laid.g -o r.g 2>why && grep -q 'record [0-9a-f]*: 0.5 of the default' why &&
+		grep -q '^ge-schedule: 1 have the schedule that was measured to be faster' why
+	ok $? "a record of this machine decides"
+	kb apply -q --kb ours --target x86-64-v3 laid.g | ge-dump | grep -o 'trace="[^"]*"' >applied && [ -s applied ] && ge-dump r.g | grep -qFf applied
+	ok $? "the trace that kb apply gives"
+	ge-schedule --model "$model" --kb others --target x86-64-v3 laid.g -o o.g 2>err && grep -q 'not measured here; hone tune times' err && same_graph o.g s.g
+	ok $? "one of elsewhere does not: $(tail -1 err)"
+	HONE_KB=$PWD/ours ge-schedule --model "$model" -q --target x86-64-v3 laid.g -o h.g && same_graph h.g r.g &&
+		HONE_KB=$PWD/ours ge-schedule --model "$model" -q --no-kb --target x86-64-v3 laid.g -o n.g && same_graph n.g o.g && ! same_graph r.g o.g
+	ok $? "HONE_KB, and --no-kb"
+	hone passes -q --model "$model" --kb ours --target x86-64-v3 --until schedule raw.g | ge-stat --digest - >d && ge-stat --digest r.g | cmp -s - d &&
+		HONE_KB=$PWD/ours hone passes -q --model "$model" --no-kb --target x86-64-v3 --until schedule raw.g | ge-stat --digest - >d && ge-stat --digest o.g | cmp -s - d
+	ok $? "hone --kb, --no-kb"
+else
+	skip "records" "no AVX2 here"
+fi
+refused 66 none.kb "a knowledge base that is not there" ge-schedule --kb none.kb laid.g
+refused 64 --no-kb "both options" ge-schedule --kb ours --no-kb laid.g
+
 refused 66 none.model "a model that is not there" ge-schedule --model none.model laid.g
 refused 65 laid.g:1 "a model that is none" ge-schedule --model laid.g laid.g
 head -9 "$model" >cut.model

@@ -1,4 +1,4 @@
-/* ge-schedule: schedules by a learned cost model, before anything is timed. */
+/* ge-schedule: schedules by what was measured, else by a learned cost model. Nothing is timed. */
 #include <inttypes.h>
 #include <math.h>
 #include "common/digest.h"
@@ -7,27 +7,73 @@
 #include "op/task.h"
 #include "search/choose.h"
 #include "target/target.h"
+#include "tune/recall.h"
 
-enum { OPT_MODEL = 1000, OPT_CANDIDATES, OPT_TARGET };
-static const char *model_path;
+enum { OPT_MODEL = 1000, OPT_CANDIDATES, OPT_TARGET, OPT_KB, OPT_NO_KB };
+static const char *model_path, *kb_file;
+static bool no_kb;
 static size_t candidates = 64;
 static struct target target;
 static struct arena arena; /* for the life of the process */
 static struct trees *model;
+static struct kb *kb; /* NULL: no records are asked */
 
 /* A graph of many tasks is passed in seconds: of all that ask for --candidates, so many tasks' worth of schedules is looked at. */
 enum { TASKS_LOOKED_AT = 128 };
 struct counted {
-	uint32_t kernels, given, faster;
+	uint32_t kernels, given, faster, recalled, foreign;
 	size_t tried; /* schedules */
 };
+
+/* A decision about a task. trace NULL: the default schedule; why: in words, arena string. */
+struct decision {
+	const char *trace, *why;
+	bool recalled;
+};
+
+/* The record that decides. False: none does. */
+static bool recall(struct module *m, const struct task *t, struct counted *n, struct decision *d, struct arena *a)
+{
+	const struct recall w = {kb, target_row(&target), &target, true};
+	bool older = false, foreign = false;
+	char hex[33];
+	const struct kb_record *r = kb ? recall_record(&w, m, t, a, &older, &foreign) : NULL;
+
+	n->foreign += foreign ? t->count : 0;
+	if (!r)
+		return false;
+	digest_hex(r->id, hex);
+	*d = (struct decision){
+		kb_get_field(r, "trace"),
+		arena_printf(a, "record %.12s: %s of %s's time", hex, kb_get_field(r, "ratio"), older ? "an older default" : "the default"),
+		true};
+	return true;
+}
+
+static struct decision predict(struct module *m, const struct task *t, struct counted *n, struct arena *a)
+{
+	if (n->tried >= TASKS_LOOKED_AT * candidates)
+		return (struct decision){NULL, "keeps the default schedule: it has less work than those that were looked at", false};
+	struct chosen x = schedule_choose(m, t->node[0], &target, model, candidates, a);
+	n->tried += x.tried;
+	if (!x.from)
+		return (struct decision){NULL, "has no kernel", false};
+	if (!x.tried)
+		return (struct decision){
+			NULL, "keeps the default schedule: the model has not learned from such schedules, or for such a target", false};
+	return (struct decision){x.trace,
+				 arena_printf(a, "%s: %.3f (%.3f to %.3f) of the default's time, the best of %zu schedules: %s",
+					      x.trace ? "takes another schedule" : "keeps the default schedule",
+					      exp2(-(double)x.gain.middle / TREES_UNIT), exp2(-(double)x.gain.most / TREES_UNIT),
+					      exp2(-(double)x.gain.least / TREES_UNIT), x.tried, x.from),
+				 false};
+}
 
 /* The task's nodes that have a trace keep it. */
 static void schedule_task(struct module *m, const struct pass_ctx *c, const struct task *t, struct counted *n)
 {
 	struct arena a = {0};
-	struct chosen x = {0};
-	bool asked = false, left = n->tried >= TASKS_LOOKED_AT * candidates;
+	struct decision d = {0};
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		node_id id = t->node[i];
@@ -37,29 +83,14 @@ static void schedule_task(struct module *m, const struct pass_ctx *c, const stru
 			pass_why(c, m, id, "keeps the trace that it has");
 			continue;
 		}
-		if (left) {
-			pass_why(c, m, id, "keeps the default schedule: it has less work than those that were looked at");
-			continue;
-		}
-		if (!asked)
-			x = schedule_choose(m, id, &target, model, candidates, &a);
-		asked = true;
-		if (x.trace) {
-			attr_set_str(m, id, "trace", x.trace);
-			n->faster++;
-		}
-		if (!x.from)
-			pass_why(c, m, id, "has no kernel");
-		else if (!x.tried)
-			pass_why(c, m, id,
-				 "keeps the default schedule: the model has not learned from such schedules, or for such a target");
-		else
-			pass_why(c, m, id, "%s: %.3f (%.3f to %.3f) of the default's time, the best of %zu schedules: %s",
-				 x.trace ? "takes another schedule" : "keeps the default schedule",
-				 exp2(-(double)x.gain.middle / TREES_UNIT), exp2(-(double)x.gain.most / TREES_UNIT),
-				 exp2(-(double)x.gain.least / TREES_UNIT), x.tried, x.from);
+		if (!d.why && !recall(m, t, n, &d, &a))
+			d = predict(m, t, n, &a);
+		if (d.trace)
+			attr_set_str(m, id, "trace", d.trace);
+		n->recalled += d.recalled;
+		n->faster += d.trace && !d.recalled;
+		pass_why(c, m, id, "%s", d.why);
 	}
-	n->tried += x.tried;
 	arena_release(&a);
 }
 
@@ -76,6 +107,10 @@ static void schedule(struct module *m, const struct pass_ctx *c)
 		pass_why(c, m, l.without.a[i].node, "left as it is: no task: %s", l.without.a[i].why);
 	note("%" PRIu32 " of %" PRIu32 " kernels have another schedule than the default one, by the cost model", n.faster,
 	     n.kernels + (uint32_t)l.without.n);
+	if (n.recalled)
+		note("%" PRIu32 " have the schedule that was measured to be faster", n.recalled);
+	if (n.foreign)
+		note("of %" PRIu32 " a record says what is faster, but it was not measured here; hone tune times them", n.foreign);
 	if (n.given)
 		note("%" PRIu32 " keep the trace that they have", n.given);
 	task_list_free(&l);
@@ -87,6 +122,8 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case OPT_MODEL: model_path = arg; return 0;
 	case OPT_CANDIDATES: candidates = option_count("--candidates", arg, 1, 1000000); return 0;
+	case OPT_KB: kb_file = arg; return 0;
+	case OPT_NO_KB: no_kb = true; return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &target))
 			die(EX_BADUSE, "--target=%s: %s", arg, target_why_not(arg));
@@ -99,7 +136,7 @@ static const struct pass pass = {
 	.run = schedule,
 	.contract =
 		"Needs Fused nodes of known sizes (ge-fuse, ge-layout). Keeps the graph, and traces that are there. Leaves a trace on each "
-		"Fused node that the model is sure to make faster.",
+		"Fused node that is faster by a record of the knowledge base, or surely by the model.",
 };
 
 /* In the provenance a model is its digest, wherever its file lies. */
@@ -112,12 +149,21 @@ static int run(const struct tool *t, struct tool_args *a)
 	digest_hex(text, hex);
 	if (!target.cores)
 		target = *target_host();
+	if (kb_file && no_kb)
+		die(EX_BADUSE, "--kb and --no-kb do not go together");
+	if (!no_kb)
+		kb = kb_file ? kb_open(kb_file, false) : kb_open_if_there(NULL);
 	a->options = arena_printf(&arena, "%s%s--model=%s", a->options ? a->options : "", a->options && *a->options ? " " : "", hex);
-	return pass_main(t, a);
+	int code = pass_main(t, a);
+	if (kb)
+		kb_close(kb);
+	return code;
 }
 
 static const struct argp_option options[] = {
 	{"candidates", OPT_CANDIDATES, "N", 0, "look at N schedules of a task at most (64)", 0},
+	{"kb", OPT_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", 0},
+	{"no-kb", OPT_NO_KB, 0, 0, "no record decides", 0},
 	{"model", OPT_MODEL, "FILE", 0, "the cost model, made by tune-model (default: the one that hone brings along)", -1},
 	{"target", OPT_TARGET, "NAME", 0, "for this target: %s (default: native)", 0},
 	{0},
@@ -127,7 +173,7 @@ static const char *names(int key) { return target_names(); }
 
 const struct tool tool = {
 	.name = "ge-schedule",
-	.summary = "Choose schedules by a cost model that was learned.",
+	.summary = "Choose schedules by what was measured, else by a cost model that was learned.",
 	.args_doc = "[FILE]",
 	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
 	.max_files = 1,

@@ -153,13 +153,14 @@ void tune(struct hone *h)
 	char *report;
 
 	h->target = given_value(h, "target");
+	chain_word(h, STAGE_schedule, "--no-kb"); /* the search has the records, and times what was not measured here */
 	chain_run(h, STAGE_import, STAGE_integer, 0, "");
 	if (given_is(h, "graph"))
 		plain = regroup(h);
 	chain_run(h, STAGE_fuse, STAGE_share, 0, "");
 	if (given_is(h, "mixed") && !elsewhere)
 		mixed_fastest(h);
-	chain_run(h, STAGE_schedule, STAGE_schedule, 0, "");
+	chain_run(h, STAGE_join, STAGE_schedule, 0, "");
 	check_plan(h);
 	plain = plain ? plain : h->last;
 	search(h, table, begun);

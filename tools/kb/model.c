@@ -7,81 +7,31 @@
 #include "common/vec.h"
 #include "target/target.h"
 #include "graph/stream.h"
-#include "model/candidate.h"
 #include "op/op.h"
 #include "op/pass.h"
 #include "op/task.h"
+#include "tune/recall.h"
 #include "verbs.h"
 
 static struct kb *kb; /* of apply: a pass has no argument of its own */
 
-/* the default schedule for the node on the target asked about; false: it has none, or that target is of no machine that this
- * program knows. */
-static bool find_default(struct module *m, node_id n, struct arena *a, struct kb_base *base)
+/* How to recall for the target asked about; t: room for what this program knows of it. */
+static struct recall for_target(struct target *t)
 {
-	struct target target;
-	const char *why, *trace = target_find(kb_target(), &target) ? default_trace(m, n, &target, a, &why) : NULL;
-	if (trace)
-		*base = kb_base_of(trace);
-	return trace != NULL;
+	return (struct recall){kb, kb_target(), target_find(kb_target(), t) ? t : NULL, false};
 }
 
 const struct kb_base *default_of_task(const char *task, struct arena *a)
 {
 	const char *why;
+	struct target target;
+	const struct recall w = for_target(&target);
 	struct kb_base *base = ARENA_NEW(a, struct kb_base);
 	struct module *m = task_module(task, 0, a, &why);
-	bool known = m && find_default(m, task_node(m), a, base);
+	bool known = m && recall_default(&w, m, task_node(m), a, base);
 	if (m)
 		module_free(m);
 	return known ? base : NULL;
-}
-
-/* Is its trace a schedule of this task by this program, where the target is one that it knows? Says so, if not. */
-static bool replays(struct module *m, const struct task *t, const struct kb_record *r, struct arena *a)
-{
-	struct target target;
-	const char *why;
-	char hex[33];
-
-	if (!target_find(kb_target(), &target))
-		return true;
-	struct candidate *c = candidate_new(m, t->node[0], &target, kb_get_field(r, "trace"), false, &why);
-	if (c)
-		candidate_free(c);
-	else
-		digest_hex(r->id, hex);
-	if (!c)
-		warn("%s: record %.12s: %s; passed over", kb_shown(t->text, a), hex, kb_shown(why, a));
-	return c != NULL;
-}
-
-/* Names the records that would win if their numbers were believed. */
-static void name_disbelieved(const struct kb_list *l, const char *task, struct arena *a)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		const char *why = kb_not_believed(&l->a[i], kb_target());
-		char hex[33];
-		digest_hex(l->a[i].id, hex);
-		if (why)
-			warn("%s: record %.12s: %s; passed over", kb_shown(task, a), hex, why);
-	}
-}
-
-/* The best record; *old: its ratio is to a default of an older version. */
-static const struct kb_record *record_for(struct module *m, const struct task *t, struct arena *a, bool *old)
-{
-	struct kb_list l = {0};
-	const struct kb_record *r;
-	struct kb_base base;
-
-	kb_find(kb, NULL, t->text, &l, a);
-	name_disbelieved(&l, t->text, a);
-	bool known = l.n && find_default(m, t->node[0], a, &base);
-	while ((r = known ? kb_best_for(&l, t->text, kb_target(), &base) : kb_best_of(&l, t->text, kb_target())) && !replays(m, t, r, a))
-		l.a[r - l.a] = l.a[--l.n];
-	*old = r && known && kb_get_field(r, "base") && !kb_is_to(r, &base);
-	return r;
 }
 
 /* needs: types known, groups. keeps: everything but the attribute "trace" of groups that have a record. leaves: there
@@ -91,11 +41,14 @@ static void apply(struct module *m, const struct pass_ctx *c)
 	struct arena a = {0};
 	struct task_list l = {0};
 	uint32_t kernels = 0, given = 0, older = 0, foreign = 0;
+	struct target target;
+	const struct recall w = for_target(&target);
+
 	task_list_make(&l, m, &a);
 	for (size_t i = 0; i < l.n; i++) {
 		const struct task *t = &l.a[i];
-		bool old = false;
-		const struct kb_record *r = record_for(m, t, &a, &old);
+		bool old, passed;
+		const struct kb_record *r = recall_record(&w, m, t, &a, &old, &passed);
 		char hex[33] = "";
 		kernels += t->count;
 		given += r ? t->count : 0;
@@ -165,7 +118,10 @@ int kb_dump_for(struct tool_args *a)
 	VEC(struct kb_record) all = {0};
 	struct kb_list unique = {0};
 	struct outfile o;
+	struct target target;
+
 	kb = kb_open(opt.kb, false);
+	const struct recall w = for_target(&target);
 	keep_input(a->out, opt.for_file);
 	keep_layers(a->out);
 	struct stream_reader *r = stream_open(opt.for_file);
@@ -177,8 +133,8 @@ int kb_dump_for(struct tool_args *a)
 		if (none)
 			note("no task: %s", none);
 		for (size_t i = 0; i < l.n; i++) {
-			bool old;
-			const struct kb_record *rec = record_for(m, &l.a[i], &arena, &old);
+			bool old, passed;
+			const struct kb_record *rec = recall_record(&w, m, &l.a[i], &arena, &old, &passed);
 			if (rec)
 				vec_push(&all, *rec);
 		}
