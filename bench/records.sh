@@ -2,9 +2,10 @@
 # records.sh [--every N] [--trials N] [--cold-weights MB] -o FILE [CORPUS]: records that tune-model learns from, as kb dump prints them.
 # Every N-th task of bench/corpus.txt, in an order that mixes their kinds, is timed on this machine with weights that are not in a cache: a
 # third of its schedules are random, the others those of a genetic search. FILE.kb has what is there already: the same command goes on.
+# FILE.defaults has the default schedules that they are ratios to.
 cd "$(dirname "$0")/.." || exit 1
 PATH=$(pwd)/bin:$PATH
-usage() { sed -n '2,4s/^# //p' "$0"; exit 64; }
+usage() { sed -n '2,5s/^# //p' "$0"; exit 64; }
 
 every=1 trials=24 cold=32 out='' corpus=''
 while [ $# -gt 0 ]; do
@@ -18,7 +19,7 @@ while [ $# -gt 0 ]; do
 	esac
 done
 if [ -z "$out" ] || [ "$every" -lt 1 ] || [ "$trials" -lt 1 ]; then usage; fi
-trap 'kb --kb "$out.kb" dump -q -o "$out" && echo "$out: $(grep -c "^record " "$out") records"' EXIT
+trap 'kb --kb "$out.kb" dump -q -o "$out" && tune-model defaults -q -o "$out.defaults" "$out" && echo "$out: $(grep -c "^record " "$out") records"' EXIT
 trap 'exit 1' INT TERM
 grep -v '^#' "${corpus:-bench/corpus.txt}" | shuf --random-source=bench/corpus.txt | awk -v every="$every" 'NR % every == 0' >"$out.tasks" || exit
 n=0

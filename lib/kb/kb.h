@@ -41,6 +41,7 @@ struct kb_record {
  * Fields of kind "search" (it was done to its end): kind, task, target, base, tool, trials N|all, ratio R.
  * Fields of kind "dropped" (what kb gc leaves of one): all but trace, samples, stages, tool, trial and such; of ID,
  *   trace-digest DIGEST (kb_trace_digest).
+ * Fields of kind "default" (a schedule that ratios are to): kind, task, target, trace.
  * Fields that are not known are kept. Older programs wrote rotation, look and looks for cold-weights, remeasurement and remeasurements:
  * kb_get_field finds these. */
 const char *kb_get_field(const struct kb_record *r, const char *name); /* NULL: none */

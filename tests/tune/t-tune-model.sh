@@ -11,6 +11,15 @@ tune-model features records -o table 2>err && [ "$(awk -F'\t' 'NR > 1 && $2 == 1
 ok $? "features: a line a schedule, the default of each task among them: $(cat err)"
 tune-model features <records 2>/dev/null | cmp -s - table
 ok $? "the same from standard input"
+tune-model defaults -q records -o defaults && grep -qx 'kind default' defaults
+ok $? "defaults: $(grep -c '^kind default' defaults) that records are ratios to"
+# Of another program: its default is another schedule, which the records are ratios to.
+digest=$(sed -n 's/^base //p' records | sed -n 1p)
+other=0123456789abcdef0123456789abcdef
+sed "s/^base $digest/base $other/" records >others
+tune-model features others 2>/dev/null >nearest && [ "$(awk -F'\t' 'NR > 1 && $2 == 1' nearest | wc -l)" = 6 ] &&
+	[ "$(awk -F'\t' 'NR > 1 && $2 == 1 && $3 == 1' nearest | wc -l)" = 6 ] && ! cmp -s table nearest
+ok $? "a default that nobody recorded: the schedule that takes about as long stands for it"
 if tune-model train -q --members 2 --trees 20 records -o one.model 2>err; then
 	head -1 one.model | grep -qx 'hone-model 1' && [ "$(grep -c '^member$' one.model)" = 2 ] && [ "$(tail -1 one.model)" = end ]
 	ok $? "train: two members"

@@ -55,6 +55,20 @@ static int run_features(struct tool_args *a)
 	return 0;
 }
 
+static int run_defaults(struct tool_args *a)
+{
+	struct examples e = {0};
+	struct outfile o;
+	size_t without;
+
+	outfile_open(&o, a->out, false);
+	size_t n = defaults_write(&e, a->file, a->nfile, &without, o.f);
+	outfile_close(&o);
+	note("%zu default schedules; %zu more, to which records are ratios, this program does not make", n, without);
+	examples_free(&e);
+	return 0;
+}
+
 static int run_train(struct tool_args *a)
 {
 	struct examples e = {0};
@@ -114,10 +128,7 @@ static const struct {
 	const char *name;
 	int (*run)(struct tool_args *a);
 } verbs[] = {
-	{"features", run_features},
-	{"train", run_train},
-	{"eval", run_eval},
-	{"show", run_show},
+	{"features", run_features}, {"defaults", run_defaults}, {"train", run_train}, {"eval", run_eval}, {"show", run_show},
 };
 
 static int run(const struct tool *t, struct tool_args *a)
@@ -149,6 +160,7 @@ const struct tool tool = {
 	.args_doc = "VERB [FILE...]",
 	.more = "Verbs:\n"
 		"  features [FILE...]  print the features of records' schedules, as a table\n"
+		"  defaults [FILE...]  print the default schedules that records are ratios to\n"
 		"  train [FILE...]     learn a model from records\n"
 		"  eval [FILE...]      say how good a model is at choosing schedules\n"
 		"  show [MODEL]        say which features a model looks at\n\n"

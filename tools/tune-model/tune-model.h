@@ -6,18 +6,19 @@
 #include "cost/features.h"
 #include "cost/trees.h"
 
-/* A schedule of a task on a target, and its time. Times of one task on one target are ratios to the time of its default schedule there. */
+/* A schedule of a task on a target, and its time. Times of one task on one target are ratios to the time of one schedule of it there, its
+ * reference: the default of the program that measured them. */
 struct example {
-	int group;      /* its task and target, from 0 */
-	bool usual;     /* it is the default schedule of its group, which is an example too */
-	double ratio;   /* to the default's time */
+	int group;      /* its task, target and reference, from 0 */
+	bool usual;     /* it is the reference of its group, which is an example too */
+	double ratio;   /* to the reference's time */
 	double seconds; /* of a call */
 	struct features f;
 };
 struct examples {
 	struct arena arena;
-	VEC(struct example) a;  /* those of a group stand together, the default first */
-	VEC(size_t) first;      /* the default, by group */
+	VEC(struct example) a;  /* those of a group stand together, the reference first */
+	VEC(size_t) first;      /* the reference, by group */
 	VEC(const char *) task; /* by group */
 	VEC(const char *) target;
 	size_t records, passed; /* read; and passed over: not timed, or the schedule does not apply any more */
@@ -27,6 +28,9 @@ struct examples {
 /* Reads what kb dump prints, from the files in turn; none: standard input. Faults of a file: die(65). */
 void examples_read(struct examples *e, char **file, int nfile);
 void examples_free(struct examples *e);
+/* Writes, as kb dump does, a record of kind "default" for each task and target of which records are ratios to the default schedule of this
+ * program. How many; *without: tasks and targets whose records are to others. */
+size_t defaults_write(struct examples *e, char **file, int nfile, size_t *without, FILE *f);
 
 /* ---- learn.c ---- */
 struct learning {
