@@ -1,6 +1,7 @@
 /* Two builds of hone on the tasks of many models, the default schedules of each:
  *
- *   corpus --write OUT.kernels [--every N] [CORPUS.txt]  in each of the two trees: the kernels that this build makes for this machine
+ *   corpus --write OUT.kernels [--every N] [CORPUS.txt]  in each of the two trees: the kernels that this build makes for this machine;
+ *                                                        with --choose those of the schedules that ge-schedule chooses
  *   corpus OLD.kernels NEW.kernels                       in either: new against old, in turns, one core, cold weights
  *
  * Kernels with the same text are not timed: their ratio is 1. A tab-separated row a task on standard output (ratio, its interval, verdict,
@@ -14,12 +15,26 @@
 #include "common/progress.h"
 #include "common/sorted.h"
 #include "common/tool.h"
+#include "cost/trees.h"
+#include "search/choose.h"
 #include "answer.h"
 
-enum { OPT_WRITE = 1000, OPT_EVERY, OPT_BUDGET, OPT_COLD, WORST = 20, FIELD_MAX = 64, LAYOUT_CHARS = 128, SEEDS = 8 };
+enum {
+	OPT_WRITE = 1000,
+	OPT_EVERY,
+	OPT_CHOOSE,
+	OPT_BUDGET,
+	OPT_COLD,
+	WORST = 20,
+	FIELD_MAX = 64,
+	LAYOUT_CHARS = 128,
+	SEEDS = 8,
+	CANDIDATES = 64 /* as ge-schedule */
+};
 static const char mark[] = "hone-kernels 1\n";
 static const char *out;
 static int every = 1;
+static bool choose;
 static double budget = 2;
 static int64_t cold_bytes = 32 << 20;
 static struct arena arena;
@@ -30,6 +45,7 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case OPT_WRITE: out = arg; return 0;
 	case OPT_EVERY: every = atoi(arg) > 1 ? atoi(arg) : 1; return 0;
+	case OPT_CHOOSE: choose = true; return 0;
 	case OPT_BUDGET: budget = atof(arg); return 0;
 	case OPT_COLD: cold_bytes = strtoll(arg, NULL, 10) << 20; return 0;
 	default: return ARGP_ERR_UNKNOWN;
@@ -53,6 +69,20 @@ static void write_kernel(FILE *f, const char *text, const struct runner_build *b
 	fputc('\n', f);
 }
 
+/* The schedule that ge-schedule takes for the task; NULL: the default. */
+static const char *chosen(struct module *m, struct arena *a)
+{
+	static struct arena model_arena;
+	static struct trees *model;
+	struct digest text;
+
+	if (!choose)
+		return NULL;
+	if (!model)
+		model = trees_usual(&model_arena, &text);
+	return schedule_choose(m, task_node(m), target_host(), model, CANDIDATES, a).trace;
+}
+
 static void write_kernels(const char *corpus)
 {
 	struct outfile o;
@@ -71,7 +101,7 @@ static void write_kernels(const char *corpus)
 		if (!line[0] || line[0] == '#' || k++ % every)
 			continue;
 		struct module *m = task_module(line, 0, &a, &why);
-		struct candidate *c = m ? candidate_new(m, task_node(m), target_host(), NULL, false, &why) : NULL;
+		struct candidate *c = m ? candidate_new(m, task_node(m), target_host(), chosen(m, &a), false, &why) : NULL;
 		if (c) {
 			struct runner_build b = build_of(c, &a);
 			write_kernel(o.f, line, &b);
@@ -284,6 +314,7 @@ static int run(const struct tool *t, struct tool_args *a)
 
 static const struct argp_option options[] = {
 	{"write", OPT_WRITE, "FILE", 0, "the kernels of this build", 0},
+	{"choose", OPT_CHOOSE, NULL, 0, "--write: not the default schedules, but those that ge-schedule chooses", 0},
 	{"every", OPT_EVERY, "N", 0, "only each Nth task is written", 0},
 	{"budget", OPT_BUDGET, "S", 0, "seconds for a task, at most; 2", 0},
 	{"cold-weights", OPT_COLD, "MB", 0, "of weights that calls go through; 32", 0},
