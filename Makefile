@@ -78,6 +78,9 @@ build/lib/source/text.o: build/gen/lib/source/native.in.inc build/gen/lib/source
 build/lib/cost/usual.o: build/gen/share/models/cost.model.inc
 model: bin/tune-model
 	bin/tune-model train $(sort $(wildcard bench/records/*.txt)) -o share/models/cost.model
+# The built-in layer of the knowledge base, and the records that it is made from.
+winners: bin/kb
+	bench/winners.sh -o share/kb/winners.txt $(sort $(wildcard bench/records/*.txt))
 
 # Operators in plain C: which function stands in which file, and the text of each file with the headers of its room.
 NATIVES := $(filter-out lib/native/table.c,$(wildcard lib/native/*.c))
@@ -290,6 +293,7 @@ install: all
 	install -m 755 $(filter-out bin/hone,$(CTOOLS:%=bin/%) $(STOOLS:%=bin/%)) $(DESTDIR)$(PREFIX)/libexec/hone
 	install -D -m 644 build/libhone_eval.a $(DESTDIR)$(PREFIX)/lib/hone/libhone_eval.a
 	install -m 644 share/hone.mk $(DESTDIR)$(PREFIX)/share/hone
+	$(if $(CROSS),,rm -f $(DESTDIR)$(PREFIX)/share/hone/kb && bin/kb load -q --kb $(DESTDIR)$(PREFIX)/share/hone/kb share/kb/winners.txt)
 	install -m 755 clients/torch_plan.py $(DESTDIR)$(PREFIX)/share/hone
 	install -D -m 644 share/completions/hone $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
 	install -m 644 $(wildcard tools/*/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
@@ -299,6 +303,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo model check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install clean
+.PHONY: all deps test-deps demo model winners check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

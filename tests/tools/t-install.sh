@@ -25,6 +25,7 @@ is "$(alone sh -c 'command -v ge-import')" 127 "the tools are not in the path"
 is "$(alone hone build "$model" -o made/net --set batch=1) $(ls made/net.so)" "0 made/net.so" "hone build"
 is "$(alone hone run-cmp --set batch=1 made/net.so "$model")" 0 "hone TOOL"
 is "$(alone hone simplify "$model" small.onnx)" 0 "hone simplify"
+is "$(alone hone kb stat) $(sed -n 's/^.*(built-in, .*: \([0-9]* records\) .*/\1/p' log)" "0 $(grep -c '^record ' "$top/share/kb/winners.txt") records" "records that came with hone"
 is "$(alone hone --version) $(cat log)" "0 hone (hone) 0.1.0" "--version"
 printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: f32[2,1,1,1,1,1,1,1,1,1,1,1,3]\n  y = Softmax(x)\n  output y = y\n}\n' >axes.txt
 is "$(alone sh -c 'hone ge-load axes.txt | hone ge-shape -o axes.g && hone ge-fuse axes.g | hone ge-plan | hone ge-emit -o part') $(grep -c 'slow path' log)" \
