@@ -59,6 +59,8 @@ try segments.sh 'usual to itself' env SEGMENTS_SECONDS=1 SEGMENTS_TIMED=0.1 benc
 try arena.sh digits bench/arena.sh digits
 printf '%s\n' "$task" >"$out/task"
 try records.sh ' records$' bench/records.sh --trials 1 -o "$out/records" "$out/task"
+awk 'BEGIN { RS = ""; ORS = "\n\n" } NR <= 4' share/kb/winners.txt >"$out/four"
+try winners.sh ': 4 records$' bench/winners.sh -o "$out/winners" "$out/four"
 try bench.sh 'kernel calls' env HONE_PYTHON=none bench/bench.sh -o "$out/bench" digits
 
 # shellcheck disable=SC2015 # try does not fail
