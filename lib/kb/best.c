@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
+#include "kb/rule.h"
 #include "kb/weigh.h"
 
-static bool is(const struct kb_record *r, const char *name, const char *value)
+bool field_is(const struct kb_record *r, const char *name, const char *value)
 {
 	const char *v = kb_get_field(r, name);
 	return v && !strcmp(v, value);
 }
 
-static bool is_target(const struct kb_record *r, const char *target)
+bool is_of_target(const struct kb_record *r, const char *target)
 {
 	const char *v = kb_get_field(r, "target");
 	return v && !kb_compare_targets(v, target);
@@ -24,35 +25,67 @@ double kb_worth(const struct kb_record *r)
 	return r->worth > 0 ? r->worth : isinf(mean) ? kb_number(r, "hi") : mean;
 }
 
+const struct rule rule_schedules = {
+	"kernel", "trace", "against", "default", "not timed against the default", "the default's", "an older default's",
+};
+const struct rule rule_plans = {
+	"graph", "plan", "mean", NULL, "not confirmed in other processes", "the usual groups'", "other usual groups'",
+};
+
 /* Why a record of the task cannot win; NULL: it can. */
-static const char *excluded(const struct kb_record *r, const char *target)
+static const char *excluded(const struct rule *rule, const struct kb_record *r, const char *target)
 {
-	const char *verdict = kb_get_field(r, "verdict");
-	if (!is(r, "kind", "kernel"))
+	const char *verdict = kb_get_field(r, "verdict"), *counts = kb_get_field(r, rule->counts);
+	if (!field_is(r, "kind", rule->kind))
 		return "of another kind";
-	if (!is_target(r, target))
+	if (!is_of_target(r, target))
 		return "of another target";
 	if (!verdict || strcmp(verdict, "faster"))
-		return verdict ? verdict : "without a verdict";
-	if (!is(r, "against", "default"))
-		return "not timed against the default";
-	if (!kb_get_field(r, "trace") || isinf(kb_number(r, "hi")) || isinf(kb_number(r, "ratio")))
-		return "without a trace or a ratio";
+		return verdict ? verdict : kb_get_field(r, "trials") ? "a note that it was searched" : "without a verdict";
+	if (!counts || (rule->value && strcmp(counts, rule->value)))
+		return rule->passing;
+	if (!kb_get_field(r, rule->what) || isinf(kb_number(r, "hi")) || isinf(kb_number(r, "ratio")))
+		return "without what it measured, or a ratio";
 	if (kb_worth(r) > KB_MATERIAL)
 		return "no faster by all remeasurements";
 	return kb_implausible(r);
 }
 
+/* Was the plan of a record from elsewhere measured here, with weights as cold? Then it wins by what that said, or not at all. */
+static bool is_measured_here(const struct kb_list *l, const struct kb_record *r)
+{
+	static const char *const same[] = {"task", "plan", "base", "cold-weights"};
+	for (size_t i = 0; i < l->n; i++) {
+		const struct kb_record *x = &l->a[i];
+		bool of = x != r && field_is(x, "kind", "graph") && kb_get_field(x, "verdict") &&
+			  is_of_target(x, kb_get_field(r, "target")) && kb_is_ours(x);
+		for (size_t k = 0; of && k < sizeof same / sizeof *same; k++) {
+			const char *p = kb_get_field(x, same[k]), *q = kb_get_field(r, same[k]);
+			of = !p == !q && (!p || !strcmp(p, q));
+		}
+		if (of)
+			return true;
+	}
+	return false;
+}
+
+const char *rule_excludes(const struct rule *rule, const struct kb_list *l, const struct kb_record *r, const char *target)
+{
+	const char *why = excluded(rule, r, target);
+	bool elsewhere = !why && rule == &rule_plans && !kb_is_ours(r) && is_measured_here(l, r);
+	return elsewhere ? "of a plan that was measured here" : why;
+}
+
 bool kb_can_win(const struct kb_record *r)
 {
 	const char *target = kb_get_field(r, "target");
-	return target && !excluded(r, target);
+	return target && !excluded(&rule_schedules, r, target);
 }
 
 const char *kb_not_believed(const struct kb_record *r, const char *target)
 {
 	const char *why = kb_implausible(r);
-	return why && excluded(r, target) == why ? why : NULL;
+	return why && excluded(&rule_schedules, r, target) == why ? why : NULL;
 }
 
 static double remeasurements(const struct kb_record *r) { return kb_get_field(r, "remeasurements") ? kb_number(r, "remeasurements") : 0; }
@@ -73,8 +106,7 @@ int kb_rank(const struct kb_record *a, const struct kb_record *b)
 	return digest_cmp(a->id, b->id);
 }
 
-/* Picoseconds of a call, the least of the record's samples that are no 0: of its kernel, or of the default that it was timed against. */
-static double least_time(const struct kb_record *r, bool base)
+double least_time(const struct kb_record *r, bool base)
 {
 	const char *s = kb_get_field(r, "samples");
 	double least = INFINITY;
@@ -103,14 +135,14 @@ double kb_seconds(struct kb *k, const char *task, const char *target, double pos
 	for (size_t i = 0; i < l.n; i++) {
 		const struct kb_record *r = &l.a[i];
 		double of = PICO * fmin(least_time(r, false), least_time(r, true));
-		if (is_target(r, target) && of >= possible && !kb_implausible(r))
+		if (is_of_target(r, target) && of >= possible && !kb_implausible(r))
 			least = fmin(least, of);
 	}
 	arena_release(&a);
 	return isinf(least) ? 0 : least;
 }
 
-static bool same_base(const struct kb_record *a, const struct kb_record *b)
+bool same_base(const struct kb_record *a, const struct kb_record *b)
 {
 	const char *x = kb_get_field(a, "base"), *y = kb_get_field(b, "base");
 	return !x || !y || !strcmp(x, y);
@@ -126,23 +158,50 @@ static int rank_any(const struct kb_record *a, const struct kb_record *b)
 }
 
 /* Is r the best of the records that are timed against the same default? */
-static bool leads(const struct kb_list *l, const char *task, const char *target, const struct kb_record *r)
+static bool leads(const struct rule *rule, const struct kb_list *l, const char *task, const char *target, const struct kb_record *r)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *x = &l->a[i];
-		if (x != r && is(x, "task", task) && !excluded(x, target) && same_base(x, r) && kb_rank(x, r) < 0)
+		if (x != r && field_is(x, "task", task) && !excluded(rule, x, target) && same_base(x, r) && kb_rank(x, r) < 0)
 			return false;
 	}
 	return true;
 }
 
-const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target)
+static const struct kb_record *best_of(const struct rule *rule, const struct kb_list *l, const char *task, const char *target)
 {
 	const struct kb_record *best = NULL;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *r = &l->a[i];
-		if (is(r, "task", task) && !excluded(r, target) && leads(l, task, target, r) && (!best || rank_any(r, best) < 0))
+		if (field_is(r, "task", task) && !excluded(rule, r, target) && leads(rule, l, task, target, r) &&
+		    (!best || rank_any(r, best) < 0))
 			best = r;
+	}
+	return best;
+}
+
+const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target)
+{
+	return best_of(&rule_schedules, l, task, target);
+}
+
+/* Those that were measured with weights as cold win before others. */
+const struct kb_record *kb_best_plan(const struct kb_list *l, const char *task, const char *target, const char *base, const char *cold,
+				     struct arena *a)
+{
+	const struct kb_record *best = NULL;
+	for (int other = 0; other <= 1 && !best; other++) {
+		struct kb_list some = {ARENA_ARRAY(a, struct kb_record, l->n + 1), 0, 0};
+		for (size_t i = 0; i < l->n; i++) {
+			const struct kb_record *r = &l->a[i];
+			const char *of = kb_get_field(r, "cold-weights");
+			bool so = !cold || !strcmp(of ? of : "", cold);
+			if (so == !other && (!base || field_is(r, "base", base)) && !rule_excludes(&rule_plans, l, r, target))
+				some.a[some.n++] = *r;
+		}
+		const struct kb_record *r = best_of(&rule_plans, &some, task, target);
+		for (size_t i = 0; r && i < l->n && !best; i++)
+			best = digest_eq(l->a[i].id, r->id) ? &l->a[i] : NULL;
 	}
 	return best;
 }
@@ -153,122 +212,18 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
 	double now = INFINITY; /* the least time of today's default */
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *r = &l->a[i];
-		if (!is(r, "task", task) || !is_target(r, target))
+		if (!field_is(r, "task", task) || !is_of_target(r, target))
 			continue;
 		if (kb_is_to(r, base)) {
 			now = kb_implausible(r) ? now : fmin(now, least_time(r, true));
-			if (!excluded(r, target) && (!best || kb_rank(r, best) < 0))
+			if (!excluded(&rule_schedules, r, target) && (!best || kb_rank(r, best) < 0))
 				best = r;
-		} else if (!excluded(r, target) && leads(l, task, target, r) && (!old || rank_any(r, old) < 0)) {
+		} else if (!excluded(&rule_schedules, r, target) && leads(&rule_schedules, l, task, target, r) &&
+			   (!old || rank_any(r, old) < 0)) {
 			old = r;
 		}
 	}
 	return best || !old || (isfinite(now) && least_time(old, false) >= now) ? best : old;
-}
-
-/* Why r wins, in words. base: today's default, or NULL. */
-static const char *in_words(const struct kb *k, const struct kb_record *r, const struct kb_base *base, struct arena *a)
-{
-	char hex[33];
-	double worth = kb_worth(r);
-	bool known = worth == kb_number(r, "ratio") || worth == kb_number(r, "hi");
-	digest_hex(r->id, hex);
-	return arena_printf(a, "%.12s: %.4f of %s's time (%.4f .. %.4f)%s, %s%s", hex, kb_number(r, "ratio"),
-			    base && kb_get_field(r, "base") && !kb_is_to(r, base) ? "an older default" : "the default", kb_number(r, "lo"),
-			    kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth), kb_shown(kb_layer_path(k, r->layer), a),
-			    kb_is_ours(r) ? "" : ", not measured here");
-}
-
-static int by_rank(const void *x, const void *y)
-{
-	return kb_rank(*(const struct kb_record *const *)x, *(const struct kb_record *const *)y);
-}
-
-static const char *short_id(const struct kb_record *r, struct arena *a)
-{
-	char hex[33];
-	digest_hex(r->id, hex);
-	return arena_printf(a, "%.12s", hex);
-}
-
-/* "3 slower, 1 of another target": what could not win, by reason. */
-static const char *count_excluded(const struct kb_list *l, const char *target, struct arena *a)
-{
-	VEC(struct {
-		const char *why;
-		size_t n;
-	})
-	reasons = {0};
-	const char *text = "";
-	for (size_t i = 0; i < l->n; i++) {
-		const char *why = excluded(&l->a[i], target);
-		size_t j = 0;
-		if (!why)
-			continue;
-		const char *of = kb_get_field(&l->a[i], "target");
-		if (of && is(&l->a[i], "kind", "kernel") && !is_target(&l->a[i], target))
-			why = arena_printf(a, "of another target (%s)", kb_target_differs(of, target, a));
-		else if (kb_not_believed(&l->a[i], target))
-			why = arena_printf(a, "not believed (%s: %s)", short_id(&l->a[i], a), why);
-		while (j < reasons.n && strcmp(reasons.a[j].why, why))
-			j++;
-		if (j == reasons.n) {
-			vec_reserve(&reasons, j + 1);
-			reasons.a[reasons.n].why = why;
-			reasons.a[reasons.n++].n = 0;
-		}
-		reasons.a[j].n++;
-	}
-	for (size_t j = 0; j < reasons.n; j++)
-		text = arena_printf(a, "%s%s%zu %s", text, *text ? ", " : "", reasons.a[j].n, kb_shown(reasons.a[j].why, a));
-	vec_free(&reasons);
-	return text;
-}
-
-/* Why best (NULL: no record) wins, and not r. */
-static const char *beaten_by(const struct kb_record *best, const struct kb_record *r, const struct kb_base *base)
-{
-	if (!best)
-		return isinf(least_time(r, false)) ? " (its samples do not say whether the default takes less time now)"
-						   : " (the default takes less time now)";
-	if (same_base(r, best))
-		return r->layer != best->layer ? " (of a layer behind)" : "";
-	if (base && kb_is_to(best, base))
-		return "";
-	return r->layer != best->layer ? " (of a layer behind)" : " (another default; by time)";
-}
-
-static const char *explain(const struct kb *k, const struct kb_list *l, const char *target, const struct kb_base *base,
-			   const struct kb_record *best, struct arena *a)
-{
-	enum { SHOWN = 10 };
-	const char *text = best   ? arena_printf(a, "wins: %s\n", in_words(k, best, base, a))
-			   : l->n ? "no record wins\n"
-				  : "there is no record of this task\n";
-	const struct kb_record **rest = ARENA_ARRAY(a, const struct kb_record *, l->n + 1);
-	size_t n = 0;
-	for (size_t i = 0; i < l->n; i++)
-		if (&l->a[i] != best && !excluded(&l->a[i], target))
-			rest[n++] = &l->a[i];
-	qsort(rest, n, sizeof *rest, by_rank);
-	for (size_t i = 0; i < n && i < SHOWN; i++)
-		text = arena_printf(a, "%s%s: %s%s\n", text, best ? "over" : "not", in_words(k, rest[i], base, a),
-				    beaten_by(best, rest[i], base));
-	if (n > SHOWN)
-		text = arena_printf(a, "%sand %s %zu more\n", text, best ? "over" : "not", n - SHOWN);
-	const char *out = count_excluded(l, target, a);
-	return *out ? arena_printf(a, "%scould not win: %s\n", text, out) : text;
-}
-
-const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const struct kb_base *base, struct arena *a,
-				const char **why)
-{
-	struct kb_list *l = ARENA_NEW(a, struct kb_list);
-	kb_find(k, NULL, task, l, a);
-	const struct kb_record *best = base ? kb_best_for(l, task, target, base) : kb_best_of(l, task, target);
-	if (why)
-		*why = explain(k, l, target, base, best, a);
-	return best;
 }
 
 struct digest kb_trace_digest(const char *trace)
@@ -291,7 +246,7 @@ struct kb_base kb_base_of(const char *trace)
 
 bool kb_is_to(const struct kb_record *r, const struct kb_base *base)
 {
-	return is(r, "base", base->digest) || (*base->stamped && is(r, "base", base->stamped));
+	return field_is(r, "base", base->digest) || (*base->stamped && field_is(r, "base", base->stamped));
 }
 
 const struct kb_record *kb_measured(const struct kb_list *l, const char *task, const char *target, const char *trace)
@@ -302,9 +257,9 @@ const struct kb_record *kb_measured(const struct kb_list *l, const char *task, c
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *r = &l->a[i];
 		const char *t = kb_get_field(r, "trace");
-		if (is(r, "task", task) && is_target(r, target) &&
-		    ((is(r, "kind", "kernel") && t && digest_eq(kb_trace_digest(t), want)) ||
-		     (is(r, "kind", "dropped") && is(r, "trace-digest", hex))))
+		if (field_is(r, "task", task) && is_of_target(r, target) &&
+		    ((field_is(r, "kind", "kernel") && t && digest_eq(kb_trace_digest(t), want)) ||
+		     (field_is(r, "kind", "dropped") && field_is(r, "trace-digest", hex))))
 			return r;
 	}
 	return NULL;

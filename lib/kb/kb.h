@@ -112,6 +112,13 @@ const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, co
 /* The same, if today's default is known. A record timed against another default is used only if there is none against this one. And it
  * must have taken less time than this default in any record, unless no record says what that took. */
 const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const struct kb_base *base);
+/* The record of kind "graph" whose plan wins for a segment, among those that kb_find gave of it: by the same rule, where ratios are to the usual
+ * groups (base; NULL: whichever), and only what was confirmed in other processes counts (mean). Records with so many bytes of cold weights
+ * (cold, "": none, NULL: whichever) win before others. One that was measured elsewhere does not win if its plan was measured here. */
+const struct kb_record *kb_best_plan(const struct kb_list *l, const char *task, const char *target, const char *base, const char *cold,
+				     struct arena *a);
+/* The same of a task by its text, and the reason in words; *why NULL: there is no record of kind "graph". */
+const struct kb_record *kb_why_plan(struct kb *k, const char *task, const char *target, struct arena *a, const char **why);
 /* The mean or bound that the choice above goes by; INFINITY: it has neither. The mean is that of the last remeasurement of the trace in
  * its tuning, if kb_find gave that record too. */
 double kb_worth(const struct kb_record *r);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
+#include "runner/device_lock.h"
 #include "runner/sandbox.h"
 #include "runner/job.h"
 #include "target/target.h"
@@ -226,23 +227,6 @@ static void make_dir(struct service *s)
 	s->janitor = fd[1];
 }
 
-/* All runners of a user on this machine share one lock. */
-static void find_lock(struct service *s)
-{
-	const char *run = getenv("XDG_RUNTIME_DIR");
-	struct stat st;
-
-	if (run && *run && access(run, W_OK) == 0) {
-		s->lock = xprintf("%s/hone-device.lock", run);
-		return;
-	}
-	char *dir = xprintf("/tmp/hone-%u", (unsigned)geteuid());
-	if ((mkdir(dir, 0700) && errno != EEXIST) || lstat(dir, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-		die(EX_IO, "%s: not a directory of this user; XDG_RUNTIME_DIR names another", dir);
-	s->lock = xprintf("%s/device.lock", dir);
-	free(dir);
-}
-
 static void find_cores(struct service *s)
 {
 	cpu_set_t set;
@@ -294,7 +278,7 @@ int runner_serve(const struct oracle *o, double noise_probe, double build_second
 	mp_out_init(&s->out);
 	raise_files();
 	find_cores(s);
-	find_lock(s);
+	s->lock = device_lock_path();
 	make_dir(s);
 	if (pipe2(s->quiesce, O_CLOEXEC | O_NONBLOCK) || (s->noise_probe = noise_probe_file(noise_probe)) < 0)
 		die_errno(EX_SYSTEM, "pipe");

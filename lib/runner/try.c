@@ -5,12 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/progress.h"
 #include "common/rng.h"
+#include "runner/device_lock.h"
 #include "runner/process.h"
 #include "runner/sequential.h"
 #include "runner/try_impl.h"
@@ -239,18 +239,6 @@ double run_deadline(const struct run *x) { return TRY_LEAST_SECONDS + TRY_TIMES 
 
 /* ---- a try ---- */
 
-/* Whoever times on this machine holds the lock. NULL, or why it cannot be had. */
-static const char *lock_device(const char *path, int *fd, struct arena *a)
-{
-	int rc;
-
-	if ((*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
-		return arena_printf(a, "%s: %s", path, strerror(errno));
-	while ((rc = flock(*fd, LOCK_EX)) && errno == EINTR)
-		;
-	return rc ? arena_printf(a, "%s: cannot be locked: %s", path, strerror(errno)) : NULL;
-}
-
 static bool copy_bytes(int in, int out)
 {
 	char b[1 << 14];
@@ -410,7 +398,7 @@ static const char *run_once(const struct try *t, struct measurement *r, size_t m
 		bool timed = false;
 		int fd;
 		waited = now_seconds();
-		why = lock_device(t->lock, &fd, a);
+		why = device_lock(t->lock, &fd, a);
 		waited = now_seconds() - waited;
 		if (!why) {
 			run_on(0, t->core);

@@ -41,9 +41,32 @@ ok $? "without records the groups are the usual ones"
 HONE_KB=won.kb tune-graph --trials 1 m.g -o timed.g 2>err && kb dump --kb won.kb | grep -q '^samples' && ! grep -q '0\.500' err && equal timed.g m.g
 ok $? "what others have measured is timed first"
 
-# A segment alone.
-head -1 segments >text && tune-graph --trials 1 --segment "$(cat text)" >records 2>err && grep -qxF "task $(cat text)" records && kb put --kb alone <records >/dev/null
+
+# kb says which plan wins, and why.
+text=$(sed -n 's/^task //p' won) plan=$(sed -n 's/^plan //p' won)
+kb why "$text" >why
+is "$? $(grep -c '^no record wins' why)" "1 1" "kb why: no plan wins"
+kb put --kb won2.kb <won 2>err && kb why --kb won2.kb "$text" >why
+is "$? $(grep -c -e "^groups: $plan (usual: .*): .* apart" -e "^wins: .*: 0.5000 of the usual groups' time .*, not measured here" why)" "0 2" "kb why: the plan that wins"
+is "$(kb best --kb won2.kb "$text" | grep -c "^plan $plan$") $(kb ls --kb won2.kb | grep -c ' 0\.5 ')" "1 1" "kb best and kb ls, too"
+kb why --kb won.kb "$text" | grep -q '^could not win: .*1 of a plan that was measured here'
+ok $? "not one from elsewhere that was measured here"
+{ sed '/^mean/d' won; sed 's/^mean .*/mean 0.995/' won; sed 's/^ratio .*/ratio 0.2/' won; sed 's/^target .*/target cpu=X/' won; } | kb put --kb bad.kb 2>err
+kb why --kb bad.kb "$text" >why
+is "$(grep -o -e '1 no faster by all remeasurements' -e '1 not believed' -e '1 not confirmed in other processes' -e '1 of another target' why | wc -l)" 4 "why others could not win"
+
+# Segments alone: a sweep on two hosts, whose records are merged. Again, nothing is left to do.
+export HONE_KB=$PWD/one.kb
+sweep() { while read -r text; do tune-graph --trials 1 "$@" --segment "$text" 2>>err || echo failed; done; }
+head -1 segments | sweep >one.records && HONE_KB=$PWD/two.kb && tail -n +2 segments | sweep --seed 2 >two.records
+grep -qxF "task $(head -1 segments)" one.records && grep -qxF "task $(tail -1 segments)" two.records && kb put --kb one.kb <one.records 2>err && kb put --kb two.kb <two.records 2>err
 ok $? "--segment prints records"
+HONE_KB=$PWD/both.kb && kb merge one.kb two.kb 2>err && sweep <segments >none && [ ! -s none ] && HONE_KB=$PWD/other.kb kb merge two.kb one.kb 2>err &&
+	kb dump >both && kb dump --kb other.kb | cmp - both
+ok $? "of two bases, merged either way: nothing is left to do"
+tune-graph --trials 1 --cold-weights 0 m.g -o merged.g 2>err && equal merged.g m.g && kb dump | grep '^task [^m]' >tasks
+is "$(wc -l <tasks)" "$(grep -c '^task [^m]' both)" "the model has nothing to search, either"
+export HONE_KB=$PWD/kb
 
 # A body that is called like the main graph, and has many more groups: they are none of the main graph's.
 {

@@ -116,6 +116,7 @@ static void ls_task(const struct kb_record *const *r, size_t n, const struct kb_
 {
 	const char *task = field(r[0], "task");
 	const struct kb_record *best = kb_best_of(all, task, kb_target());
+	best = best ? best : kb_best_plan(all, task, kb_target(), NULL, NULL, a);
 	char hex[33];
 	task_hex(task, hex);
 	if (json) {
@@ -216,6 +217,7 @@ int kb_best_verb(const struct tool *t, struct tool_args *a)
 	struct kb *k = kb_open(opt.kb, false);
 	const char *task = one_task(k, a, &arena), *why;
 	const struct kb_record *r = kb_best(k, task, kb_target(), default_of_task(task, &arena), &arena, &why);
+	r = r ? r : kb_why_plan(k, task, kb_target(), &arena, &why);
 	if (r) {
 		struct kb_list l = {(struct kb_record *)r, 1, 1};
 		print_records(stdout, &l, a->json);
@@ -227,14 +229,27 @@ int kb_best_verb(const struct tool *t, struct tool_args *a)
 	return r ? EX_GOOD : EX_DIFFERENT;
 }
 
+static bool has_kernels(struct kb *k, const char *task)
+{
+	struct arena a = {0};
+	struct kb_list l = {0};
+	kb_find(k, "kernel", task, &l, &a);
+	arena_release(&a);
+	return l.n > 0;
+}
+
 int kb_why(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
 	struct kb *k = kb_open(opt.kb, false);
-	const char *task = one_task(k, a, &arena), *why;
+	const char *task = one_task(k, a, &arena), *why = "", *of_plan;
 	char hex[33];
 	task_hex(task, hex);
-	const struct kb_record *r = kb_best(k, task, kb_target(), default_of_task(task, &arena), &arena, &why);
+	const struct kb_record *plan = kb_why_plan(k, task, kb_target(), &arena, &of_plan), *r = NULL;
+	if (!of_plan || has_kernels(k, task))
+		r = kb_best(k, task, kb_target(), default_of_task(task, &arena), &arena, &why);
+	if (of_plan)
+		why = arena_printf(&arena, "%s%s", why, of_plan);
 	if (a->json) {
 		printf("{\"task\": ");
 		json_str(stdout, task);
@@ -248,7 +263,7 @@ int kb_why(const struct tool *t, struct tool_args *a)
 	}
 	kb_close(k);
 	arena_release(&arena);
-	return r ? EX_GOOD : EX_DIFFERENT;
+	return r || plan ? EX_GOOD : EX_DIFFERENT;
 }
 
 /* stat: records by kind, target and verdict. */

@@ -1,11 +1,14 @@
 /* --against: two libraries in turns. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/json.h"
 #include "common/msg.h"
 #include "common/shown.h"
 #include "runner/against.h"
+#include "runner/device_lock.h"
 #include "run-dev.h"
 
 /* Both take and give the same. */
@@ -52,6 +55,7 @@ void against(const char *path, const char *base, const struct against *how, cons
 	struct tensor **out[2];
 	struct measurement r;
 	struct arena a = {0};
+	int lock;
 
 	library_open(&l[AGAINST_BASE], base, NULL, 1);
 	library_open(&l[AGAINST_LIBRARY], path, NULL, 1);
@@ -63,7 +67,13 @@ void against(const char *path, const char *base, const struct against *how, cons
 		for (int i = 0; i < l[k].model->num_outputs; i++)
 			out[k][i] = library_tensor(&l[k].model->outputs[i], &a);
 	}
+	char *path_of_lock = device_lock_path();
+	const char *why = device_lock(path_of_lock, &lock, &a);
+	if (why)
+		die(EX_IO, "%s", why);
 	library_against(l, in, (struct tensor *const *const[2]){out[0], out[1]}, how, &r, &a);
+	close(lock);
+	free(path_of_lock);
 	print_measurement(&r, json);
 	module_free(m);
 	library_close(&l[0]);

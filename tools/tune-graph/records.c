@@ -16,10 +16,17 @@ static const char *field(const struct kb_record *r, const char *name)
 
 static double number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
 
-/* Is the record of this target, with weights as cold as now? */
+/* Is the record of this machine and user, with weights as cold as now? */
 static bool is_measured_so(const struct book *b, const struct kb_record *r)
 {
-	return !kb_compare_targets(field(r, "target"), b->target) && strtoull(field(r, "cold-weights"), NULL, 10) == b->cold_bytes;
+	return kb_is_ours(r) && !kb_compare_targets(field(r, "target"), b->target) &&
+	       strtoull(field(r, "cold-weights"), NULL, 10) == b->cold_bytes;
+}
+
+/* The bytes of cold weights as records have them; "": none. */
+static const char *cold_text(const struct book *b, struct arena *a)
+{
+	return b->cold_bytes ? arena_printf(a, "%llu", (unsigned long long)b->cold_bytes) : "";
 }
 
 static struct measurement read_measurement(const struct kb_record *r, struct arena *a)
@@ -36,7 +43,7 @@ static struct measurement read_measurement(const struct kb_record *r, struct are
 static void commit(const struct book *b, struct kb_record *r, struct arena *a)
 {
 	kb_seal(r, a);
-	if (b->kb) {
+	if (!b->prints) {
 		kb_put(b->kb, &r, 1);
 		return;
 	}
@@ -58,11 +65,11 @@ static struct kb_record record_of(const struct book *b, const char *task, const 
 	kb_set_field(&r, "plan", plan, a);
 	kb_set_field(&r, "tool", b->tool, a);
 	if (b->cold_bytes)
-		kb_set_field(&r, "cold-weights", arena_printf(a, "%llu", (unsigned long long)b->cold_bytes), a);
+		kb_set_field(&r, "cold-weights", cold_text(b, a), a);
 	return r;
 }
 
-void book_put(const struct book *b, const struct segment *s, const struct choice *c, double mean)
+void book_put(const struct book *b, const struct segment *s, const struct choice *c, int remeasurement, double mean)
 {
 	struct arena a = {0};
 	struct kb_record r = record_of(b, s->text, choice_text(c->group, s->n, &a), &a);
@@ -72,8 +79,12 @@ void book_put(const struct book *b, const struct segment *s, const struct choice
 	if (c->predicted > 0)
 		kb_set_field(&r, "predicted", arena_printf(&a, "%.6g", c->predicted), &a);
 	measurement_put(&r, &c->result, &a);
-	if (mean > 0)
+	if (remeasurement)
+		kb_set_field(&r, "remeasurement", arena_printf(&a, "%d", remeasurement), &a);
+	if (mean > 0) {
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean), &a);
+		kb_set_field(&r, "remeasurements", arena_printf(&a, "%d", remeasurement), &a);
+	}
 	commit(b, &r, &a);
 	arena_release(&a);
 }
@@ -106,7 +117,7 @@ enum verdict book_recall_whole(const struct book *b, struct digest model, struct
 
 	kb_find(b->kb, "graph", model_task(model, &a), &l, &a);
 	for (size_t i = 0; i < l.n && (v == VERDICT_COUNT || v == VERDICT_UNSURE); i++)
-		if (kb_is_ours(&l.a[i]) && is_measured_so(b, &l.a[i]) && !strcmp(field(&l.a[i], "plan"), hex(plan, &a))) {
+		if (is_measured_so(b, &l.a[i]) && !strcmp(field(&l.a[i], "plan"), hex(plan, &a))) {
 			*m = read_measurement(&l.a[i], keep);
 			v = m->verdict;
 		}
@@ -125,46 +136,43 @@ void book_put_searched(const struct book *b, const struct segment *s)
 	arena_release(&a);
 }
 
-/* Has the record this target, these cold weights, and these usual groups? */
-static bool counts(const struct book *b, const struct segment *s, const struct kb_record *r, struct arena *a)
-{
-	return is_measured_so(b, r) && !strcmp(field(r, "base"), choice_text(s->usual, s->n, a));
-}
-
-void book_recall(const struct book *b, struct segment *s, struct arena *a)
+void book_recall(const struct book *b, struct segment *s, bool here, struct arena *a)
 {
 	struct kb_list l = {0};
+	const struct kb_record *r;
+	const char *base = choice_text(s->usual, s->n, a);
+	uint32_t *group = ARENA_ARRAY(a, uint32_t, s->n + 1);
 
-	if (!b->kb)
-		return;
+	s->won = NULL;
+	s->foreign = false;
 	kb_find(b->kb, "graph", s->text, &l, a);
-	for (size_t i = 0; i < l.n; i++) {
-		const struct kb_record *r = &l.a[i];
-		double mean = number(r, "mean");
-		uint32_t *group = ARENA_ARRAY(a, uint32_t, s->n);
-		if (!counts(b, s, r, a) || !choice_parse(field(r, "plan"), s->n, group))
-			continue;
-		s->done |= kb_is_ours(r) && kb_get_field(r, "trials") && number(r, "trials") >= (double)b->trials;
-		bool foreign = !kb_is_ours(r), worse = s->won && (foreign != s->foreign ? foreign : s->mean <= mean);
-		if (mean <= 0 || mean >= KB_MATERIAL || strcmp(field(r, "verdict"), "faster") || worse)
-			continue;
-		s->won = group;
-		s->foreign = foreign;
-		s->mean = mean;
-		s->how = arena_str(a, field(r, "how"));
+	for (size_t i = l.n; i-- > 0;) {
+		r = &l.a[i];
+		bool so = is_measured_so(b, r);
+		s->done |= so && kb_get_field(r, "trials") && number(r, "trials") >= (double)b->trials && !strcmp(field(r, "base"), base);
+		if ((here && !so) || !choice_parse(field(r, "plan"), s->n, group))
+			l.a[i] = l.a[--l.n];
 	}
+	r = kb_best_plan(&l, s->text, b->target, base, cold_text(b, a), a);
+	if (!r)
+		return;
+	choice_parse(field(r, "plan"), s->n, group);
+	s->won = group;
+	s->foreign = !is_measured_so(b, r);
+	s->mean = number(r, "mean");
+	s->how = arena_str(a, field(r, "how"));
 }
 
-void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, struct arena *a)
+void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, int remeasurement, struct arena *a)
 {
 	struct kb_list l = {0};
 
-	if (!b->kb)
-		return;
+	c->measured = false;
 	kb_find(b->kb, "graph", s->text, &l, a);
 	for (size_t i = 0; i < l.n && !c->measured; i++) {
 		const struct kb_record *r = &l.a[i];
-		if (!kb_get_field(r, "verdict") || kb_get_field(r, "mean") || !kb_is_ours(r) || !counts(b, s, r, a) ||
+		if (!kb_get_field(r, "verdict") || (!remeasurement && kb_get_field(r, "mean")) || !is_measured_so(b, r) ||
+		    (int)number(r, "remeasurement") != remeasurement || strcmp(field(r, "base"), choice_text(s->usual, s->n, a)) ||
 		    strcmp(field(r, "plan"), choice_text(c->group, s->n, a)))
 			continue;
 		c->measured = true;

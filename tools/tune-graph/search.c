@@ -7,7 +7,7 @@
 #include "tune/stop.h"
 #include "tune-graph.h"
 
-enum { STEPS_MOST = 3, REMEASUREMENTS = 2 };
+enum { STEPS_MOST = 3, REMEASUREMENTS = 2, SEEDS = 1 << 16 };
 #define AHEAD 0.98 /* of the time of the best so far: a step further must be below */
 
 static int by_predicted(const void *a, const void *b)
@@ -52,10 +52,10 @@ static void show(struct tuning *t)
 }
 
 /* False: a signal came, or the segment's usual groups have no library; that is said once. */
-static bool measure(struct tuning *t, struct choice *c, uint64_t seed)
+static bool measure(struct tuning *t, struct choice *c, uint64_t number)
 {
 	struct bench *b = &t->bench;
-	bool there = bench_measure(b, c->group, seed, &c->result, &t->arena);
+	bool there = bench_measure(b, c->group, SEEDS * t->seed + number, &c->result, &t->arena);
 
 	if (stop)
 		return false;
@@ -91,12 +91,12 @@ static struct choice *try_choices(struct tuning *t, struct choices *l)
 		qsort(l->a, l->n, sizeof *l->a, by_predicted);
 	for (size_t i = 0; i < l->n && isfinite(l->a[i].predicted); i++) {
 		struct choice *c = &l->a[i];
-		book_recall_choice(&t->book, s, c, &t->arena);
+		book_recall_choice(&t->book, s, c, 0, &t->arena);
 		if (!c->measured && done < t->trials && !is_over(t)) {
 			if (!measure(t, c, done))
 				return stop ? best : NULL;
 			c->measured = true;
-			book_put(&t->book, s, c, 0);
+			book_put(&t->book, s, c, 0, 0);
 		}
 		done += c->measured;
 		say(t, c);
@@ -111,17 +111,21 @@ static void confirm(struct tuning *t, const struct choice *best)
 {
 	struct segment *s = t->bench.segment;
 	struct choice again = *best;
-	double log_sum = 0;
+	double log_sum = 0, mean = 1;
 
 	for (int i = 1; i <= REMEASUREMENTS; i++) {
-		if (!measure(t, &again, (uint64_t)(t->trials + (size_t)i)) || again.result.verdict != VERDICT_FASTER)
+		book_recall_choice(&t->book, s, &again, i, &t->arena);
+		bool known = again.measured;
+		if (!known && !measure(t, &again, t->trials + (size_t)i))
 			return;
 		log_sum += log(again.result.ratio);
+		mean = exp(log_sum / i);
+		bool faster = again.result.verdict == VERDICT_FASTER, holds = faster && i == REMEASUREMENTS && mean < KB_MATERIAL;
+		if (!known)
+			book_put(&t->book, s, &again, i, holds ? mean : 0);
+		if (!faster || (i == REMEASUREMENTS && !holds))
+			return;
 	}
-	double mean = exp(log_sum / REMEASUREMENTS);
-	if (mean >= KB_MATERIAL)
-		return;
-	book_put(&t->book, s, &again, mean);
 	if (s->won && s->mean <= mean)
 		return;
 	s->won = best->group;
@@ -129,19 +133,18 @@ static void confirm(struct tuning *t, const struct choice *best)
 	s->mean = mean;
 }
 
-/* Times that were measured elsewhere do not count: what won there is timed here. */
+/* Times that were measured elsewhere, or with other weights, do not count: what won there is timed here. */
 static void confirm_foreign(struct tuning *t)
 {
 	struct segment *s = t->bench.segment;
 	struct choice c = {.group = (uint32_t *)s->won, .how = s->how};
 
-	s->won = NULL;
-	s->foreign = false;
-	book_recall_choice(&t->book, s, &c, &t->arena);
+	book_recall(&t->book, s, true, &t->arena);
+	book_recall_choice(&t->book, s, &c, 0, &t->arena);
 	if (!c.measured && !measure(t, &c, 0))
 		return;
 	if (!c.measured)
-		book_put(&t->book, s, &c, 0);
+		book_put(&t->book, s, &c, 0, 0);
 	if (c.result.verdict == VERDICT_FASTER)
 		confirm(t, &c);
 }
@@ -168,9 +171,9 @@ void search_segment(struct tuning *t, struct segment *s)
 {
 	const char *reason;
 
-	book_recall(&t->book, s, &t->arena);
+	book_recall(&t->book, s, false, &t->arena);
 	if (s->foreign && t->trials && is_over(t))
-		s->won = NULL;
+		book_recall(&t->book, s, true, &t->arena);
 	if ((s->done && !s->foreign) || !t->trials || is_over(t))
 		return;
 	struct module *m = segment_module(s->text, &t->arena, &reason);

@@ -18,7 +18,7 @@
 #include "tune/stop.h"
 #include "tune-graph.h"
 
-enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_COLD, OPT_KB, OPT_SEGMENTS, OPT_SEGMENT, OPT_WRITE_PLAN };
+enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_COLD, OPT_KB, OPT_SEGMENTS, OPT_SEGMENT, OPT_WRITE_PLAN, OPT_SEED };
 enum { TRIALS = 4 };
 #define TRY_SECONDS   2.0  /* of one measurement of a segment, */
 #define WHOLE_SECONDS 10.0 /* and of a model */
@@ -27,7 +27,7 @@ static double seconds;
 static int64_t cold_mb = -1;
 static const char *kb_file, *segment_given, *written_path;
 static bool list_segments;
-static struct tuning tuning = {.trials = TRIALS, .bench.seconds = TRY_SECONDS};
+static struct tuning tuning = {.trials = TRIALS, .seed = 1, .bench.seconds = TRY_SECONDS};
 static struct scratch scratch;
 
 static void remove_scratch(void *unused) { scratch_remove(&scratch); }
@@ -173,6 +173,7 @@ static error_t option(int key, char *arg)
 	case OPT_TRIALS: tuning.trials = option_count("--trials", arg, 0, 1000); return 0;
 	case OPT_COLD: cold_mb = (int64_t)option_count("--cold-weights", arg, 0, RUNNER_COLD_MAX >> 20); return 0;
 	case OPT_KB: kb_file = arg; return 0;
+	case OPT_SEED: tuning.seed = option_count("--seed", arg, 0, UINT32_MAX); return 0;
 	case OPT_SEGMENTS: list_segments = true; return 0;
 	case OPT_SEGMENT: segment_given = arg; return 0;
 	case OPT_WRITE_PLAN: written_path = arg; return 0;
@@ -239,6 +240,9 @@ static const char *tune(struct tuning *t, struct module *m)
 	if (list_segments) {
 		for (size_t i = 0; i < s.a.n; i++)
 			puts(s.a.a[i].text);
+		if (s.a.n && t->book.cold_bytes >> 20)
+			note("a tuning of this model goes through %llu MB of constants: with --cold-weights=%llu records of single segments count for it",
+			     (unsigned long long)(t->book.cold_bytes >> 20), (unsigned long long)(t->book.cold_bytes >> 20));
 		return NULL;
 	}
 	tune_all(t, &s);
@@ -247,8 +251,8 @@ static const char *tune(struct tuning *t, struct module *m)
 
 static void check_usage(const struct tool_args *a)
 {
-	if (segment_given && (a->nfile || a->out || list_segments || written_path || kb_file))
-		die(EX_BADUSE, "--segment takes no FILE, -o, --kb, --segments or --write-plan");
+	if (segment_given && (a->nfile || a->out || list_segments || written_path))
+		die(EX_BADUSE, "--segment takes no FILE, -o, --segments or --write-plan");
 	if (list_segments && (a->out || written_path))
 		die(EX_BADUSE, "--segments: nothing is tuned");
 	if (!segment_given && !a->nfile && isatty(STDIN_FILENO))
@@ -275,14 +279,17 @@ static int run(const struct tool *tool, struct tool_args *a)
 
 	check_usage(a);
 	t->why = a->why;
-	t->book.tool = arena_printf(&t->arena, "tune-graph %s", HONE_VERSION);
+	t->book.tool = arena_printf(&t->arena, "tune-graph %s --seed=%llu", HONE_VERSION, (unsigned long long)t->seed);
 	t->book.target = target_row(target_host());
 	t->book.trials = t->trials;
 	bench_open(t);
 	t->deadline = seconds > 0 ? now_seconds() + seconds : 0;
 	stop_catch();
 	if (segment_given) {
+		t->book.prints = true;
+		t->book.kb = kb_open_if_there(kb_file);
 		tune_text(t);
+		kb_close(t->book.kb);
 		scratch_remove(&scratch);
 		return EX_GOOD;
 	}
@@ -307,6 +314,7 @@ static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "time no more after S seconds", -1},
 	{"trials", OPT_TRIALS, "N", 0, "groupings to time of each segment at each step (4); 0: none, what is known is used", -1},
 	{"cold-weights", OPT_COLD, "MB", 0, "weights of timed runs move between copies of so much in all (default: as the model has)", -1},
+	{"seed", OPT_SEED, "N", 0, "of the order in which two libraries are timed; 1", -1},
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base (default: the user's)", -1},
 	{"segments", OPT_SEGMENTS, 0, 0, "print the segments, a line of text each, and tune nothing", -1},
 	{"segment", OPT_SEGMENT, "TEXT", 0, "tune this segment alone; records go to standard output", -1},

@@ -39,7 +39,7 @@ struct segment {
 	VEC(const sym *) part; /* for each place: the names of its nodes in a plan, by statement */
 	bool done;             /* searched before, with as many trials */
 	const uint32_t *won;   /* confirmed to be faster; NULL: none */
-	bool foreign;          /* what won was measured elsewhere */
+	bool foreign;          /* what won was measured elsewhere, or with weights that were not as cold */
 	const char *how;       /* in words */
 	double mean;           /* of the choice that won, against the usual one, over all measurements */
 	bool failed;           /* its usual groups have no library */
@@ -86,18 +86,20 @@ void bench_whole(struct bench *b, const char *usual, const char *other, struct m
 /* ---- records.c ---- */
 
 struct book {
-	struct kb *kb;    /* NULL: records go to standard output, and nothing is known */
+	struct kb *kb;
+	bool prints;      /* records go to standard output, not into kb */
 	const char *tool; /* provenance */
 	const char *target;
 	uint64_t cold_bytes;
 	size_t trials; /* asked for, of a segment */
 };
-/* What is known of the segment: if it was searched, and the choice that won. */
-void book_recall(const struct book *b, struct segment *s, struct arena *a);
-/* The measurement of that choice, if it was made here. */
-void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, struct arena *a);
-/* Writes a measurement; mean 0: of a search, else of the remeasurement that counts. */
-void book_put(const struct book *b, const struct segment *s, const struct choice *c, double mean);
+/* What is known of the segment: if it was searched, and the plan that wins, by the knowledge base's rule; here: of what was measured here and so
+ * alone. */
+void book_recall(const struct book *b, struct segment *s, bool here, struct arena *a);
+/* Sets c->measured, and the measurement of that choice, if it was made here: of the search (0), or a remeasurement by its number. */
+void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, int remeasurement, struct arena *a);
+/* Writes that measurement. mean: over all remeasurements, of the last one of a choice that is confirmed; else 0. */
+void book_put(const struct book *b, const struct segment *s, const struct choice *c, int remeasurement, double mean);
 /* The same of a whole model with a plan, both named by digests; and its verdict, VERDICT_COUNT where it is not known. */
 void book_put_whole(const struct book *b, struct digest model, struct digest plan, const struct measurement *m);
 enum verdict book_recall_whole(const struct book *b, struct digest model, struct digest plan, struct measurement *m, struct arena *keep);
@@ -109,6 +111,7 @@ void book_put_searched(const struct book *b, const struct segment *s);
 struct tuning {
 	struct bench bench;
 	struct book book;
+	uint64_t seed;   /* of the order in which two are timed */
 	size_t trials;   /* groupings to time of each segment at each step */
 	double deadline; /* by now_seconds; 0: none */
 	bool why;        /* says what came of each */
