@@ -21,6 +21,10 @@ struct trees {
 	VEC(uint32_t) tree;   /* where each begins */
 	VEC(uint32_t) member; /* which tree each begins with */
 	VEC(struct learned_range) range;
+	bool adds; /* to another model, the base */
+	struct digest base_text;
+	const char *target;       /* of an addition; NULL: any */
+	const struct trees *base; /* NULL: not joined */
 };
 enum { UNITS_MAX = 1 << 30, NODES_MAX = 1 << 24 };
 
@@ -116,7 +120,22 @@ static void add_range(struct reader *r, char *word[4])
 	vec_push(&r->t.range, (struct learned_range){column, (int32_t)least, (int32_t)most});
 }
 
-static void take_line(struct reader *r, char *line, int number)
+/* "base DIGEST" or "target ROW". False: another line. */
+static bool take_head(struct reader *r, const char *line, struct arena *a)
+{
+	bool base = !strncmp(line, "base ", 5), target = !strncmp(line, "target ", 7);
+
+	if (base && (r->t.adds || !digest_parse(line + 5, 32, &r->t.base_text) || line[5 + 32]))
+		fail(r, "not one digest of a base");
+	if (target && r->t.target)
+		fail(r, "a second target");
+	r->t.adds |= base;
+	if (target)
+		r->t.target = arena_str(a, line + 7);
+	return base || target;
+}
+
+static void take_line(struct reader *r, char *line, int number, struct arena *a)
 {
 	char *word[4], *rest = NULL;
 	int n = 0;
@@ -126,7 +145,7 @@ static void take_line(struct reader *r, char *line, int number)
 			fail(r, "it does not begin with \"" TREES_TEXT "\"");
 		return;
 	}
-	if (*line == '#')
+	if (*line == '#' || (!r->t.range.n && !r->t.member.n && take_head(r, line, a)))
 		return;
 	for (char *w = strtok_r(line, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
 		if (n == 4) {
@@ -167,7 +186,7 @@ struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line,
 	while (text < end && !r.why) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		size_t length = (size_t)((stop ? stop : end) - text);
-		char copy[256];
+		char copy[1024];
 		++*line;
 		if (!stop)
 			fail(&r, "its last line is cut off");
@@ -177,7 +196,7 @@ struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line,
 			break;
 		memcpy(copy, text, length);
 		copy[length] = 0;
-		take_line(&r, copy, *line);
+		take_line(&r, copy, *line, a);
 		text = stop + 1;
 	}
 	if (!r.why && !r.ended)
@@ -208,9 +227,29 @@ struct trees *trees_open(const char *path, struct arena *a, struct digest *text)
 	struct trees *t = trees_read((const char *)m.p, m.n, a, &line, &why);
 	if (!t)
 		die(EX_BADDATA, "%s:%d: %s", path ? path : "standard input", line, why);
+	if (t->adds) {
+		const struct trees *base = trees_usual(a, text);
+		why = trees_join(t, base, *text);
+	}
+	if (why)
+		die(EX_BADDATA, "%s: %s", path ? path : "standard input", why);
 	*text = digest_bytes(m.p, m.n);
 	mapped_close(&m);
 	return t;
+}
+
+const struct digest *trees_base(const struct trees *t) { return t->adds ? &t->base_text : NULL; }
+
+const char *trees_target(const struct trees *t) { return t->target; }
+
+const char *trees_join(struct trees *t, const struct trees *base, struct digest base_text)
+{
+	if (!t->adds || !digest_eq(t->base_text, base_text))
+		return "it adds to another model than the one that this hone brings along";
+	if (t->member.n != base->member.n)
+		return "it has not as many members as the model that it adds to";
+	t->base = base;
+	return NULL;
 }
 
 int trees_members(const struct trees *t) { return (int)t->member.n; }
@@ -228,9 +267,11 @@ int trees_count(const struct trees *t, int column)
 
 void trees_predict(const struct trees *t, const struct columns *c, int64_t *units)
 {
+	if (t->base)
+		trees_predict(t->base, c, units);
 	for (size_t m = 0; m < t->member.n; m++) {
 		size_t end = m + 1 < t->member.n ? t->member.a[m + 1] : t->tree.n;
-		units[m] = 0;
+		units[m] = t->base ? units[m] : 0;
 		for (size_t k = t->member.a[m]; k < end; k++) {
 			const struct tree_node *root = &t->node.a[t->tree.a[k]], *x = root;
 			while (x->column >= 0)
@@ -257,7 +298,7 @@ static bool is_known(const struct trees *t, const struct features *f)
 		const struct learned_range *r = &t->range.a[i];
 		known = f->a[r->feature] >= r->least - NEAR && f->a[r->feature] <= r->most + NEAR;
 	}
-	return known;
+	return known || (t->base && is_known(t->base, f));
 }
 
 static void predict_beside(const struct beside *b, const struct features *f, int64_t *time)

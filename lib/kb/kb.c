@@ -48,6 +48,13 @@ const char *kb_path(const char *path, struct arena *a)
 	return path;
 }
 
+const char *kb_beside(const char *path, const char *suffix, struct arena *a)
+{
+	path = explicit_path(path);
+	path = path ? path : custom_path(a);
+	return path ? arena_printf(a, "%s%s", path, suffix) : NULL;
+}
+
 /* Opens those layers that are there; the first is made if it is to be written. */
 static struct kb *open_layers(const char *path, bool write, bool first_only, bool there)
 {

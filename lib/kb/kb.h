@@ -71,6 +71,8 @@ struct kb *kb_open_if_there(const char *path);
 /* The first layer alone. Without a path from the caller or the environment: die(71). */
 struct kb *kb_open_file(const char *path, bool write);
 const char *kb_path(const char *path, struct arena *a); /* the path of that layer; errors as above */
+/* A file beside the first layer, whose name goes on with the suffix; NULL: it has no place. */
+const char *kb_beside(const char *path, const char *suffix, struct arena *a);
 void kb_close(struct kb *k);
 int kb_layers(const struct kb *k); /* how many there are; 0 is the one with the highest precedence */
 const char *kb_layer_path(const struct kb *k, int layer);

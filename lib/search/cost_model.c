@@ -5,6 +5,7 @@
 #include "lower/lower.h"
 #include "sched/analytic.h"
 #include "sched/schedule.h"
+#include "target/target.h"
 #include "search/search.h"
 
 static double analytic(struct loop_prog *p, const void *arg) { return loop_cost(p); }
@@ -15,15 +16,19 @@ struct learned {
 	double seconds; /* by the analytic model */
 };
 
-/* The model that hone brings along. */
-static const struct trees *learned_trees(void)
+static const char *kb;
+
+void cost_models_use(const char *kb_file) { kb = kb_file; }
+
+/* The model that hone brings along, with what was learned on this kind of machine. */
+static const struct trees *learned_trees(const struct target *t)
 {
 	static struct arena arena; /* for the life of the process */
 	static struct trees *model;
 	struct digest text;
 
 	if (!model)
-		model = trees_usual(&arena, &text);
+		model = trees_here(kb, target_row(t), &arena, &text);
 	return model;
 }
 
@@ -38,7 +43,7 @@ static const void *learned_task(struct space *s)
 		return l;
 	default_schedule(x.prog);
 	features_of(x.prog, &f);
-	l->usual = trees_beside(learned_trees(), &f);
+	l->usual = trees_beside(learned_trees(s->target), &f);
 	l->seconds = loop_cost(x.prog);
 	prog_free(x.prog);
 	return l;

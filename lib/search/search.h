@@ -160,6 +160,8 @@ int schedule_next(const struct task_scheduler *s, const struct task_state *t, in
 /* A row by its name; NULL: none. */
 const struct generator *generator_find(const char *name);
 const struct cost_model *cost_model_find(const char *name);
+/* The knowledge base (a path, or NULL) beside which the learned model looks for what was learned here. */
+void cost_models_use(const char *kb_file);
 const struct strategy *strategy_find(const char *name);
 const struct task_scheduler *task_scheduler_find(const char *name);
 #endif

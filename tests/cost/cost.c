@@ -122,6 +122,46 @@ static void test_trees(void)
 	ok(gain.least == 0 && gain.most == 0 && !gain_is_sure(gain), "the default is not faster than itself");
 }
 
+/* An addition: what it says comes on top of what its base says, and it knows what either knows. */
+static void test_addition(void)
+{
+	static const char base[] = "hone-model 1\nlearned lanes 100 130\nmember\ntree\n0 loads 9 2\n1 = -7\n2 = 2\nend\n";
+	struct digest of = digest_bytes(base, strlen(base));
+	struct columns f = {{0}};
+	struct features usual = {{0}};
+	const char *why;
+	char hex[33];
+	int line;
+	int64_t by[TREES_MEMBERS_MAX];
+
+	digest_hex(of, hex);
+	const char *text = arena_printf(
+		&arena, "hone-model 1\nbase %s\ntarget cpu=A B;l1=1K\nlearned lanes 400 400\nmember\ntree\n0 = 100\nend\n", hex);
+	struct trees *b = trees_read(base, strlen(base), &arena, &line, &why), *t = trees_read(text, strlen(text), &arena, &line, &why);
+	ok(b && t && !trees_base(b) && trees_base(t) && digest_eq(*trees_base(t), of) && !strcmp(trees_target(t), "cpu=A B;l1=1K"),
+	   "an addition: %s", why ? why : "");
+	if (!b || !t)
+		return;
+	why = trees_join(b, b, of);
+	ok(why && strstr(why, "another model"), "a model adds to none: %s", why ? why : "");
+	struct digest other = {of.hi, of.lo + 1};
+	why = trees_join(t, b, other);
+	ok(why && strstr(why, "another model"), "nor an addition to another one: %s", why ? why : "");
+	ok(!trees_join(t, b, of), "it adds to its base");
+	trees_predict(t, &f, by);
+	ok(by[0] == 93, "the sum of both: %lld", (long long)by[0]);
+	int known = 0;
+	for (int lanes = 0; lanes < 600; lanes++) {
+		usual.a[FEATURE_LANES] = lanes;
+		known += trees_beside(t, &usual).known;
+	}
+	ok(known == 130 - 100 + 1 + 2 * 16 + 1 + 2 * 16, "known is what either has learned from: %d", known);
+	const char *two = arena_printf(&arena, "hone-model 1\nbase %s\nmember\ntree\n0 = 1\nmember\ntree\n0 = 1\nend\n", hex);
+	t = trees_read(two, strlen(two), &arena, &line, &why);
+	why = t ? trees_join(t, b, of) : "";
+	ok(why && strstr(why, "as many members"), "an addition of two members to one: %s", why ? why : "");
+}
+
 static void test_bad(void)
 {
 	static const struct {
@@ -148,6 +188,11 @@ static void test_bad(void)
 		{"hone-model 1\nmember\ntree\n0 = 1\nend", "cut off", 5},
 		{"hone-model 1\nmember\ntree\n0 = 1 2 3\n", "too many", 4},
 		{"hone-model 1\nforest\n", "no kind", 2},
+		{"hone-model 1\nbase 0123\n", "one digest", 2},
+		{"hone-model 1\nbase 0123456789abcdef0123456789abcdef0\n", "one digest", 2},
+		{"hone-model 1\nbase 0123456789abcdef0123456789abcdef\nbase 0123456789abcdef0123456789abcdef\n", "one digest", 3},
+		{"hone-model 1\ntarget cpu=A\ntarget cpu=B\n", "second target", 3},
+		{"hone-model 1\nmember\ntarget cpu=B\n", "no kind", 3},
 		{"hone-model 1\nlearned hertz 1 2\n", "of no feature", 2},
 		{"hone-model 1\nlearned loads/default 1 2\n", "of no feature", 2},
 		{"hone-model 1\nlearned lanes 2 1\n", "a range that is none", 2},
@@ -184,6 +229,7 @@ int main(void)
 {
 	test_features();
 	test_trees();
+	test_addition();
 	test_bad();
 	arena_release(&arena);
 	return tap_done();

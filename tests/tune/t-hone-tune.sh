@@ -37,6 +37,10 @@ ok $? "on this machine: the whole model before and after"
 hone tune "$model" --graph --seconds 6 --set batch=1 --trials 1 --only Gemm -o graph >out 2>err
 [ $? = 0 ] && grep -q '^tune-graph: [0-9]* of [0-9]* segments' err && grep -q '^regroup  *10  *[1-9]' out && equal graph.so graph.d/*-integer.g && hone kb dump | grep -q '^kind graph$'
 ok $? "--graph: other groups are tried first"
+hone tune "$model" --learn --trials 1 --set batch=1 -o learned >out 2>err
+[ $? = 0 ] && [ -s learned.so ] && grep -q -e '^tune-model: times of its choices' -e '^tune-model: nothing is learned' -e 'libxgboost.so.0: not here' err
+ok $? "--learn: $(grep tune-model err | head -1)"
+refused 64 --learn "--learn with a runner" hone tune "$model" --learn --runner fake --set batch=1 -o never
 hone tune "$model" --graph --runner fake --set batch=1 -o never >out 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ]
 ok $? "--graph with a runner: 64"

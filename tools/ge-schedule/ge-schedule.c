@@ -9,9 +9,9 @@
 #include "target/target.h"
 #include "tune/recall.h"
 
-enum { OPT_MODEL = 1000, OPT_CANDIDATES, OPT_TARGET, OPT_KB, OPT_NO_KB };
+enum { OPT_MODEL = 1000, OPT_CANDIDATES, OPT_TARGET, OPT_KB, OPT_NO_KB, OPT_NO_RECORDS };
 static const char *model_path, *kb_file;
-static bool no_kb;
+static bool no_kb, no_records;
 static size_t candidates = 64;
 static struct target target;
 static struct arena arena; /* for the life of the process */
@@ -123,7 +123,8 @@ static error_t option(int key, char *arg)
 	case OPT_MODEL: model_path = arg; return 0;
 	case OPT_CANDIDATES: candidates = option_count("--candidates", arg, 1, 1000000); return 0;
 	case OPT_KB: kb_file = arg; return 0;
-	case OPT_NO_KB: no_kb = true; return 0;
+	case OPT_NO_KB: no_kb = no_records = true; return 0;
+	case OPT_NO_RECORDS: no_records = true; return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &target))
 			die(EX_BADUSE, "--target=%s: %s", arg, target_why_not(arg));
@@ -145,13 +146,16 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct digest text;
 	char hex[33];
 
-	model = model_path ? trees_open(model_path, &arena, &text) : trees_usual(&arena, &text);
-	digest_hex(text, hex);
 	if (!target.cores)
 		target = *target_host();
 	if (kb_file && no_kb)
 		die(EX_BADUSE, "--kb and --no-kb do not go together");
-	if (!no_kb)
+	if (model_path)
+		model = trees_open(model_path, &arena, &text);
+	else
+		model = no_kb ? trees_usual(&arena, &text) : trees_here(kb_file, target_row(&target), &arena, &text);
+	digest_hex(text, hex);
+	if (!no_records)
 		kb = kb_file ? kb_open(kb_file, false) : kb_open_if_there(NULL);
 	a->options = arena_printf(&arena, "%s%s--model=%s", a->options ? a->options : "", a->options && *a->options ? " " : "", hex);
 	int code = pass_main(t, a);
@@ -163,7 +167,8 @@ static int run(const struct tool *t, struct tool_args *a)
 static const struct argp_option options[] = {
 	{"candidates", OPT_CANDIDATES, "N", 0, "look at N schedules of a task at most (64)", 0},
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", 0},
-	{"no-kb", OPT_NO_KB, 0, 0, "no record decides", 0},
+	{"no-kb", OPT_NO_KB, 0, 0, "no record decides, nor what was learned on this machine", 0},
+	{"no-records", OPT_NO_RECORDS, 0, 0, "no record decides", 0},
 	{"model", OPT_MODEL, "FILE", 0, "the cost model, made by tune-model (default: the one that hone brings along)", -1},
 	{"target", OPT_TARGET, "NAME", 0, "for this target: %s (default: native)", 0},
 	{0},

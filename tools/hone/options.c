@@ -66,6 +66,7 @@ static const struct option_row rows[] = {
 	{"keep", 0, NULL, LIBRARIES, "", "keep the passes' graphs of a failed build, too"},
 
 	{"graph", 0, NULL, V_TUNE, "", "first try other groups of nodes, on parts of the model,\nfor a third of --seconds (tune-graph)"},
+	{"learn", 0, NULL, V_TUNE, "", "then learn from what was timed, for builds and tunings on\nthis machine (tune-model learn)"},
 	{"seconds", 0, "S", V_TUNE, "tune", "stop after so long"},
 	{"trials", 0, "N", V_TUNE, "tune", "schedules to try for each task (32)"},
 	{"runner", 0, "COMMAND", V_TUNE, "tune measure", "where kernels are timed; repeated: side by side"},

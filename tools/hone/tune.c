@@ -145,6 +145,24 @@ static void put_report(struct hone *h, const char *table, FILE *f)
 	build_report(h, f);
 }
 
+/* The library is there, whatever comes of this. */
+static void learn(struct hone *h)
+{
+	struct child c = {.facts = text(h, "%s/facts", h->work)};
+	struct facts f;
+
+	progress(h, "learn");
+	words_add(&c.argv, "tune-model");
+	words_add(&c.argv, "learn");
+	if (given_is(h, "kb"))
+		words_add(&c.argv, text(h, "--kb=%s", given_value(h, "kb")));
+	if (h->quiet)
+		words_add(&c.argv, "--quiet");
+	words_add(&c.argv, text(h, "--facts=%s", c.facts));
+	child_run(h, &c, &f);
+	child_tell(h, "tune-model", &f);
+}
+
 void tune(struct hone *h)
 {
 	bool elsewhere = given_is(h, "target") || given_is(h, "runner");
@@ -152,8 +170,10 @@ void tune(struct hone *h)
 	double begun = now_seconds();
 	char *report;
 
+	if (given_is(h, "learn") && elsewhere)
+		die(EX_BADUSE, "tune: --learn is of this machine: it goes with neither --target nor --runner");
 	h->target = given_value(h, "target");
-	chain_word(h, STAGE_schedule, "--no-kb"); /* the search has the records, and times what was not measured here */
+	chain_word(h, STAGE_schedule, "--no-records"); /* the search has the records, and times what was not measured here */
 	chain_run(h, STAGE_import, STAGE_integer, 0, "");
 	if (given_is(h, "graph"))
 		plain = regroup(h);
@@ -169,6 +189,8 @@ void tune(struct hone *h)
 		time_both(h, plain);
 	stem_keep(h);
 	level_cost(h);
+	if (given_is(h, "learn") && !child_interrupted)
+		learn(h);
 	progress(h, NULL);
 	FILE *f = textfile_open(&report, NULL);
 	if (!h->quiet)

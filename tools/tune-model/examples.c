@@ -249,17 +249,36 @@ static size_t group_end(const struct reading *r, size_t from)
 	return end;
 }
 
+static void add_groups(struct reading *r)
+{
+	for (size_t i = 0, end; i < r->timed.n; i = end) {
+		end = group_end(r, i);
+		add_group(r, i, end);
+	}
+	vec_free(&r->timed);
+	vec_free(&r->reference);
+}
+
 void examples_read(struct examples *e, char **file, int nfile)
 {
 	struct reading r = {.e = e};
 
 	read_all(&r, file, nfile);
-	for (size_t i = 0, end; i < r.timed.n; i = end) {
-		end = group_end(&r, i);
-		add_group(&r, i, end);
+	add_groups(&r);
+}
+
+void examples_take(struct examples *e, const struct kb_list *l, const char *target)
+{
+	struct reading r = {.e = e};
+
+	for (size_t i = 0; i < l->n; i++) {
+		const char *of = kb_get_field(&l->a[i], "target");
+		if (of && !kb_compare_targets(of, target))
+			take_record(&r, &l->a[i]);
 	}
-	vec_free(&r.timed);
-	vec_free(&r.reference);
+	if (r.timed.n)
+		qsort(r.timed.a, r.timed.n, sizeof *r.timed.a, by_group);
+	add_groups(&r);
 }
 
 /* A record of kind "default", if the default schedule of this program is what ratios of the group are to. */

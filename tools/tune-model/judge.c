@@ -82,9 +82,35 @@ static void print(const struct choice *c, int tasks, bool json)
 		printf("}\n");
 }
 
+enum { LEAST = 3 }; /* schedules of a task that is counted */
+
+static size_t group_end(const struct examples *e, size_t from)
+{
+	size_t to = from;
+
+	while (to < e->a.n && e->a.a[to].group == e->a.a[from].group)
+		to++;
+	return to;
+}
+
+double judge_sure(const struct examples *e, const struct gain *gain, int *tasks)
+{
+	struct score s = {0};
+
+	for (size_t from = 0, to; from < e->a.n; from = to) {
+		struct picks p;
+		to = group_end(e, from);
+		if (to - from < LEAST)
+			continue;
+		pick(e, gain, from, to, &p);
+		score_add(&s, p.sure / p.best);
+	}
+	*tasks = s.n;
+	return score_mean(&s);
+}
+
 void judge(const struct examples *e, const struct gain *gain, bool json, bool why)
 {
-	enum { LEAST = 3 };
 	struct choice c[CHOICES] = {
 		[FIRST] = {"its first choice", "first"},
 		[FOUR] = {"the best of its first 4", "four"},
@@ -95,8 +121,7 @@ void judge(const struct examples *e, const struct gain *gain, bool json, bool wh
 	for (size_t from = 0, to; from < e->a.n; from = to) {
 		struct picks p;
 		double of_four = INFINITY;
-		for (to = from; to < e->a.n && e->a.a[to].group == e->a.a[from].group; to++)
-			;
+		to = group_end(e, from);
 		if (to - from < LEAST)
 			continue;
 		pick(e, gain, from, to, &p);

@@ -7,7 +7,7 @@
 #include "op/task.h"
 #include "xgboost.h"
 
-/* Labels: the time of each example above that of its default, in units. Weights: examples of a task count as much together as those of another. */
+/* Labels: the time of each example above that of its default, in units; of an addition, what its base's member leaves of that. Weights: examples of a task count as much together as those of another. */
 static void labels(const struct examples *e, float *y, float *w)
 {
 	int *n = xcalloc(e->task.n + 1, sizeof *n);
@@ -20,6 +20,19 @@ static void labels(const struct examples *e, float *y, float *w)
 		w[i] = (float)((double)e->a.n / (double)e->task.n / n[x->group]);
 	}
 	free(n);
+}
+
+/* What member m of the base leaves of the labels. */
+static void leave(const struct trees *base, const struct examples *e, int m, const float *y, float *rest)
+{
+	int64_t units[TREES_MEMBERS_MAX];
+
+	for (size_t i = 0; i < e->a.n; i++) {
+		struct columns x;
+		columns_of(&e->a.a[i].f, &e->a.a[e->first.a[e->a.a[i].group]].f, &x);
+		trees_predict(base, &x, units);
+		rest[i] = y[i] - (float)units[m];
+	}
 }
 
 /* Between which values features of the examples are. */
@@ -42,17 +55,29 @@ static void write_ranges(const struct examples *e, const bool *with, FILE *f)
 void learn(const struct learning *l, const struct examples *e, const bool *use, FILE *f)
 {
 	float *y = xcalloc(e->a.n + 1, sizeof *y), *w = xcalloc(e->a.n + 1, sizeof *w);
+	float *rest = xcalloc(e->a.n + 1, sizeof *rest);
 	bool *with = xcalloc(e->a.n + 1, sizeof *with);
+	char hex[33];
 
 	labels(e, y, w);
 	for (size_t i = 0; i < e->a.n; i++)
 		with[i] = !use || use[e->a.a[i].group];
 	fprintf(f, TREES_TEXT "\n");
+	if (l->base) {
+		digest_hex(l->base_text, hex);
+		fprintf(f, "base %s\n", hex);
+	}
+	if (l->target)
+		fprintf(f, "target %s\n", l->target);
 	write_ranges(e, with, f);
-	for (int m = 0; m < l->members; m++)
-		xgboost_train(&(struct training){l->trees, l->depth, l->seed + (uint64_t)m}, e, with, y, w, f);
+	for (int m = 0; m < l->members; m++) {
+		if (l->base)
+			leave(l->base, e, m, y, rest);
+		xgboost_train(&(struct training){l->trees, l->depth, l->seed + (uint64_t)m}, e, with, l->base ? rest : y, w, f);
+	}
 	fprintf(f, "end\n");
 	free(y);
+	free(rest);
 	free(w);
 	free(with);
 }
@@ -97,6 +122,8 @@ void learn_apart(const struct learning *l, const struct examples *e, struct gain
 		struct trees *t = trees_read(text, n, &a, &line, &why);
 		if (!t)
 			BUG("its own model: line %d: %s", line, why);
+		if (l->base && (why = trees_join(t, l->base, l->base_text)))
+			BUG("its own addition: %s", why);
 		predict(t, e, all);
 		for (size_t i = 0; i < e->a.n; i++)
 			if (!use[e->a.a[i].group])

@@ -1,20 +1,27 @@
 /* tune-model: a cost model, learned from records. */
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/option.h"
 #include "common/outfile.h"
+#include "target/target.h"
 #include "tune-model.h"
 
-enum { OPT_MODEL = 1000, OPT_MEMBERS, OPT_TREES, OPT_DEPTH, OPT_FOLDS, OPT_SEED };
+enum { OPT_MODEL = 1000, OPT_MEMBERS, OPT_TREES, OPT_DEPTH, OPT_FOLDS, OPT_SEED, OPT_BASE, OPT_KB };
 static struct learning learning = {.members = 5, .trees = 250, .depth = 5, .folds = 6, .seed = 1};
-static const char *model;
+static bool members_given;
+static const char *model, *base_file, *kb_file;
 
 static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case OPT_MODEL: model = arg; return 0;
-	case OPT_MEMBERS: learning.members = (int)option_count("--members", arg, 1, TREES_MEMBERS_MAX); return 0;
+	case OPT_BASE: base_file = arg ? arg : ""; return 0;
+	case OPT_KB: kb_file = arg; return 0;
+	case OPT_MEMBERS: members_given = true, learning.members = (int)option_count("--members", arg, 1, TREES_MEMBERS_MAX); return 0;
 	case OPT_TREES: learning.trees = (int)option_count("--trees", arg, 1, 10000); return 0;
 	case OPT_DEPTH: learning.depth = (int)option_count("--depth", arg, 1, 12); return 0;
 	case OPT_FOLDS: learning.folds = (int)option_count("--folds", arg, 2, 100); return 0;
@@ -30,6 +37,17 @@ static void read_examples(struct examples *e, struct tool_args *a)
 	     e->passed, e->a.n, e->task.n);
 	if (!e->a.n)
 		die(EX_BADDATA, "there is nothing to learn from: no record was timed, and has a schedule that still applies");
+}
+
+/* Reads --base, if it was given. */
+static void set_base(struct arena *a)
+{
+	if (!base_file)
+		return;
+	learning.base = *base_file ? trees_open(base_file, a, &learning.base_text) : trees_usual(a, &learning.base_text);
+	if (members_given && learning.members != trees_members(learning.base))
+		die(EX_BADUSE, "--members: an addition has as many as its base, %d", trees_members(learning.base));
+	learning.members = trees_members(learning.base);
 }
 
 static int run_features(struct tool_args *a)
@@ -74,6 +92,7 @@ static int run_train(struct tool_args *a)
 	struct examples e = {0};
 	struct outfile o;
 
+	set_base(&e.arena);
 	read_examples(&e, a);
 	outfile_open(&o, a->out, false);
 	learn(&learning, &e, NULL, o.f);
@@ -88,6 +107,9 @@ static int run_eval(struct tool_args *a)
 	struct digest text;
 
 	struct trees *t = model ? trees_open(model, &e.arena, &text) : NULL;
+	if (model && base_file)
+		die(EX_BADUSE, "--model and --base do not go together");
+	set_base(&e.arena);
 	read_examples(&e, a);
 	struct gain *gain = xcalloc(e.a.n + 1, sizeof *gain);
 	if (t)
@@ -98,6 +120,50 @@ static int run_eval(struct tool_args *a)
 	free(gain);
 	examples_free(&e);
 	return 0;
+}
+
+/* An addition for this machine, kept if it chooses better than hone's model on tasks that it has not seen. */
+static int run_learn(struct tool_args *a)
+{
+	struct examples e = {0};
+	struct kb_list l = {0};
+	struct outfile o;
+	int tasks;
+
+	if (a->nfile || a->out || base_file)
+		die(EX_BADUSE, "learn takes neither a file nor --base nor -o: its addition lies beside the knowledge base");
+	base_file = "";
+	set_base(&e.arena);
+	learning.target = target_row(target_host());
+	struct kb *k = kb_open_file(kb_file, false);
+	kb_find(k, NULL, NULL, &l, &e.arena);
+	kb_close(k);
+	examples_take(&e, &l, learning.target);
+	const char *path = kb_beside(kb_file, TREES_BESIDE, &e.arena);
+	struct gain *gain = xcalloc(e.a.n + 1, sizeof *gain);
+	predict(learning.base, &e, gain);
+	double before = judge_sure(&e, gain, &tasks), after = INFINITY;
+	if (tasks >= learning.folds) {
+		learn_apart(&learning, &e, gain);
+		after = judge_sure(&e, gain, &tasks);
+	}
+	free(gain);
+	if (tasks < learning.folds)
+		note("nothing is learned: records of %d tasks with several schedules were made here, and %d are needed", tasks,
+		     learning.folds);
+	else
+		note("times of its choices to the best measured, %d tasks that it has not seen: %.3f; of hone's model %.3f%s", tasks, after,
+		     before, after < before ? "" : ": nothing is kept");
+	if (after < before) {
+		outfile_open(&o, path, false);
+		learn(&learning, &e, NULL, o.f);
+		outfile_close(&o);
+		note("%s: %zu schedules of %zu tasks; builds and tunings on this machine take it", path, e.a.n, e.task.n);
+	} else if (unlink(path) && errno != ENOENT) {
+		die_errno(EX_IO, "%s", path);
+	}
+	examples_free(&e);
+	return EX_GOOD;
 }
 
 static int run_show(struct tool_args *a)
@@ -128,7 +194,8 @@ static const struct {
 	const char *name;
 	int (*run)(struct tool_args *a);
 } verbs[] = {
-	{"features", run_features}, {"defaults", run_defaults}, {"train", run_train}, {"eval", run_eval}, {"show", run_show},
+	{"features", run_features}, {"defaults", run_defaults}, {"train", run_train},
+	{"eval", run_eval},         {"learn", run_learn},       {"show", run_show},
 };
 
 static int run(const struct tool *t, struct tool_args *a)
@@ -146,6 +213,9 @@ static int run(const struct tool *t, struct tool_args *a)
 static const struct argp_option options[] = {
 	{"model", OPT_MODEL, "FILE", 0,
 	 "eval: this model; without it, models of the records themselves, each for tasks that it has not seen", 0},
+	{"base", OPT_BASE, "FILE", OPTION_ARG_OPTIONAL,
+	 "train, eval: an addition to this model; without FILE to the one that hone brings along", 0},
+	{"kb", OPT_KB, "FILE", 0, "learn: the knowledge base", 0},
 	{"members", OPT_MEMBERS, "N", 0, "models of so many seeds, of which the middle counts; 5", 0},
 	{"trees", OPT_TREES, "N", 0, "trees of a member; 250", 0},
 	{"depth", OPT_DEPTH, "N", 0, "questions of a tree, one after the other; 5", 0},
@@ -163,6 +233,7 @@ const struct tool tool = {
 		"  defaults [FILE...]  print the default schedules that records are ratios to\n"
 		"  train [FILE...]     learn a model from records\n"
 		"  eval [FILE...]      say how good a model is at choosing schedules\n"
+		"  learn               learn an addition for this machine from its knowledge base, for builds and tunings here\n"
 		"  show [MODEL]        say which features a model looks at\n\n"
 		"FILE is what kb dump prints; standard input without one.",
 	.flags = TOOL_OUT | TOOL_JSON | TOOL_WHY,

@@ -440,6 +440,7 @@ static void defaults(void)
 {
 	if (opt.seconds > 0 && !trials_given)
 		opt.trials = SIZE_MAX;
+	cost_models_use(opt.kb);
 	if (!opt.strategy)
 		opt.strategy = strategy_find(STRATEGY_USUAL);
 	if (!opt.cost)
