@@ -45,6 +45,8 @@ node_id task_node(struct module *m);
 void task_settle(struct module *m, graph_id g);
 /* A short title for people: "Conv 3x3/2 64 -> 128, 56x56, Relu". */
 const char *task_title(struct module *m, node_id n, struct arena *a);
+/* The same of one node that is in no group. */
+const char *node_title(struct module *m, node_id n, struct arena *a);
 
 /* The distinct tasks of the main graph and of gears, those with most work first. */
 struct task {

@@ -125,3 +125,15 @@ const char *task_title(struct module *m, node_id fused, struct arena *a)
 	free(text);
 	return title;
 }
+
+const char *node_title(struct module *m, node_id n, struct arena *a)
+{
+	char *text;
+	FILE *f = textfile_open(&text, NULL);
+
+	put_anchor(f, m, node(m, n));
+	textfile_close(f);
+	const char *title = arena_str(a, text);
+	free(text);
+	return title;
+}

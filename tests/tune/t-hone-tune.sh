@@ -34,9 +34,10 @@ hone tune "$model" --set batch=1 --trials 2 --only Gemm -o real >out 2>err
 [ $? = 0 ] && grep -q '^the whole model, fastest run of 3 turns each: [0-9.]* ms by default, [0-9.]* ms tuned' out
 ok $? "on this machine: the whole model before and after"
 
-hone tune "$model" --graph --seconds 6 --set batch=1 --trials 1 --only Gemm -o graph >out 2>err
+hone tune "$model" --graph --seconds 6 --set batch=1 --trials 1 --only Gemm --report page.html -o graph >out 2>err
 [ $? = 0 ] && grep -q '^tune-graph: [0-9]* of [0-9]* segments' err && grep -q '^regroup  *10  *[1-9]' out && equal graph.so graph.d/*-integer.g && hone kb dump | grep -q '^kind graph$'
 ok $? "--graph: other groups are tried first"
+is "$(grep -o '<h1>[^<]*' page.html | tr '\n' ' ') $(grep -c '</html>' page.html) $(grep -c '^<svg .*role="img"><title>the usual groups' page.html)" "<h1>Groups of digits.g <h1>Tuning of digits.g  1 2" "and both are on one page"
 hone tune "$model" --learn --trials 1 --set batch=1 -o learned >out 2>err
 [ $? = 0 ] && [ -s learned.so ] && grep -q -e '^tune-model: times of its choices' -e '^tune-model: nothing is learned' -e 'libxgboost.so.0: not here' err
 ok $? "--learn: $(grep tune-model err | head -1)"

@@ -38,6 +38,28 @@ ok $? "--write-plan is what ge-fuse reads"
 HONE_KB=none tune-graph --trials 0 m.g -o none.g 2>err && same_graph none.g usual.g
 ok $? "without records the groups are the usual ones"
 
+# The page: each segment, and a second picture of the one that has other groups.
+HONE_KB=won.kb tune-graph --trials 0 --report page.html --title digits m.g -o reported.g 2>err && same_graph reported.g won.g
+is "$(grep -c '^<svg ' page.html) $(grep -c '^<h2>Segment' page.html) $(grep -c '<figcaption>after: 0.500 of that time' page.html) $(grep -c 'http\|<script\|<link\|src=' page.html)" \
+	"$(($(wc -l <segments) + 1)) $(wc -l <segments) 1 0" "a picture a segment, and one of the groups that it has now"
+is "$(grep -c '<h1>Groups of digits</h1>' page.html) $(grep -o 'class="op"' page.html | wc -l)" "1 $(($(grep -o '; ' segments | wc -l) + $(wc -l <segments) + $(sed -n 's/^task //p' won | grep -o '; ' | wc -l) + 1))" "with all its nodes"
+tune-graph --trials 1 --report tried.html m.g -o reported.g 2>err
+is "$(grep -c '^<tr><td>' tried.html)" "$(awk 'BEGIN { RS = "" } /\nhow / && !/\nremeasurement / && !/\nmean / { n++ } END { print n }' one)" "what was tried is in its table"
+command -v python3 >/dev/null && for page in page tried; do python3 - $page.html <<'END' || echo $page; done >faults
+import html.parser, sys
+class P(html.parser.HTMLParser):
+    stack = []
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "br", "path", "rect"): self.stack.append(tag)
+    def handle_endtag(self, tag):
+        if tag not in ("path", "rect"): assert self.stack.pop() == tag, tag
+p = P()
+p.feed(open(sys.argv[1]).read())
+assert not p.stack
+END
+nothing "the page's tags fit" "$(cat faults)"
+refused 74 none/page "a place for the page that is none" tune-graph --trials 0 --report none/page m.g -o never.g
+
 HONE_KB=won.kb tune-graph --trials 1 m.g -o timed.g 2>err && kb dump --kb won.kb | grep -q '^samples' && ! grep -q '0\.500' err && equal timed.g m.g
 ok $? "what others have measured is timed first"
 

@@ -57,6 +57,8 @@ static double seconds_left(const struct hone *h, double begun)
 	return fmax(strtod(given_value(h, "seconds"), NULL) - (now_seconds() - begun), 1e-3);
 }
 
+static const char *groups_page(struct hone *h) { return text(h, "%s/groups.html", h->work); }
+
 /* Other groups, before those of the rules are made; the graph with the usual ones, for telling what all that gains. */
 static const char *regroup(struct hone *h)
 {
@@ -69,6 +71,10 @@ static const char *regroup(struct hone *h)
 		chain_word(h, STAGE_regroup, text(h, "--seconds=%g", share * seconds_left(h, now_seconds())));
 	if (trials && !strcmp(trials, "0"))
 		chain_word(h, STAGE_regroup, "--trials=0");
+	if (given_is(h, "report")) {
+		chain_word(h, STAGE_regroup, text(h, "--report=%s", groups_page(h)));
+		chain_word(h, STAGE_regroup, text(h, "--title=%s", title(h)));
+	}
 	struct chain_mark m = chain_aside(h, "usual");
 	chain_run(h, STAGE_fuse, STAGE_schedule, 0, "");
 	plain = h->last;
@@ -89,6 +95,8 @@ static void search(struct hone *h, const char *table, double begun)
 	given_add(h, &c.argv, "tune");
 	if (given_is(h, "graph") && given_is(h, "seconds"))
 		words_add(&c.argv, text(h, "--seconds=%g", seconds_left(h, begun)));
+	if (given_is(h, "graph") && given_is(h, "report"))
+		words_add(&c.argv, text(h, "--report-after=%s", groups_page(h)));
 	if (child_interrupted) /* before it began: what is known is used */
 		words_add(&c.argv, "--trials=0");
 	if (given_is(h, "target")) {

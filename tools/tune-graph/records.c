@@ -163,6 +163,28 @@ void book_recall(const struct book *b, struct segment *s, bool here, struct aren
 	s->how = arena_str(a, field(r, "how"));
 }
 
+double book_choices(const struct book *b, const struct segment *s, struct choices *out, struct arena *a)
+{
+	struct kb_list l = {0};
+	const char *base = choice_text(s->usual, s->n, a);
+	double seconds = 0;
+
+	kb_find(b->kb, "graph", s->text, &l, a);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct kb_record *r = &l.a[i];
+		struct choice c = {.how = field(r, "how"), .predicted = number(r, "predicted"), .measured = true};
+		if (!is_measured_so(b, r) || !kb_get_field(r, "verdict") || strcmp(field(r, "base"), base))
+			continue;
+		c.result = read_measurement(r, a);
+		measurement_samples(field(r, "samples"), &c.result, a);
+		double of = measurement_base_seconds(&c.result);
+		seconds = of > 0 && (seconds <= 0 || of < seconds) ? of : seconds;
+		if (!kb_get_field(r, "remeasurement") && !kb_get_field(r, "mean"))
+			vec_push(out, c);
+	}
+	return seconds;
+}
+
 void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, int remeasurement, struct arena *a)
 {
 	struct kb_list l = {0};

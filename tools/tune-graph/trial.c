@@ -134,10 +134,10 @@ static double predict_group(struct module *m, node_id n)
 	return seconds;
 }
 
-double bench_predict(const struct bench *b, const uint32_t *group, struct arena *a, const char **why)
+double bench_predict(struct bench *b, const uint32_t *group, struct arena *a, const char **why)
 {
 	const char *stem = file_of(b, "look", a);
-	double seconds = 0;
+	double seconds = 0, since = now_seconds();
 
 	if (!lay_out(b, group, stem, a)) {
 		*why = tool_said(b, a);
@@ -151,6 +151,7 @@ double bench_predict(const struct bench *b, const uint32_t *group, struct arena 
 	module_free(m);
 	stream_close(r);
 	*why = isfinite(seconds) ? NULL : "a group has no kernel";
+	b->spent.predict += now_seconds() - since;
 	return seconds;
 }
 
@@ -165,9 +166,13 @@ static bool build_joined(const struct bench *b, const char *stem, struct arena *
 	       !tool_run(b, NULL, (const char *const[]){"ge-emit", "-q", "-o", stem, planned, NULL});
 }
 
-static bool build(const struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
+static bool build(struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
 {
-	return lay_out(b, group, stem, a) && build_joined(b, stem, a);
+	double since = now_seconds();
+	bool built = lay_out(b, group, stem, a) && build_joined(b, stem, a);
+
+	b->spent.build += now_seconds() - since;
+	return built;
 }
 
 /* ---- timing ---- */
@@ -203,15 +208,19 @@ static void time_once(const struct bench *b, const char *library, uint64_t seed,
 }
 
 /* FOLDER/other.so against the usual library: first their numbers, then their times. */
-static void judge(const struct bench *b, uint64_t seed, struct measurement *r, struct arena *a)
+static void judge(struct bench *b, uint64_t seed, struct measurement *r, struct arena *a)
 {
 	const char *library = file_of(b, "other.so", a);
+	double since = now_seconds();
 	int differs = tool_run(b, NULL, (const char *const[]){"run-cmp", library, arena_printf(a, "%s.so", b->usual), NULL});
 
+	b->spent.compare += now_seconds() - since;
+	since = now_seconds();
 	if (differs)
 		*r = (struct measurement){.verdict = differs == EX_DIFFERENT ? VERDICT_WRONG : VERDICT_CRASH, .why = tool_said(b, a)};
 	else
 		time_once(b, library, seed, r, a);
+	b->spent.time += now_seconds() - since;
 }
 
 static int by_ratio(const void *a, const void *b)

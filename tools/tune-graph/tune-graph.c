@@ -1,4 +1,5 @@
 /* tune-graph: which nodes form kernels, tried on parts of the model. */
+#define _GNU_SOURCE
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +19,18 @@
 #include "tune/stop.h"
 #include "tune-graph.h"
 
-enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_COLD, OPT_KB, OPT_SEGMENTS, OPT_SEGMENT, OPT_WRITE_PLAN, OPT_SEED };
+enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_COLD, OPT_KB, OPT_SEGMENTS, OPT_SEGMENT, OPT_WRITE_PLAN, OPT_SEED, OPT_REPORT, OPT_TITLE };
 enum { TRIALS = 4 };
 #define TRY_SECONDS   2.0  /* of one measurement of a segment, */
 #define WHOLE_SECONDS 10.0 /* and of a model */
 
 static double seconds;
 static int64_t cold_mb = -1;
-static const char *kb_file, *segment_given, *written_path;
+static const char *kb_file, *segment_given, *written_path, *report_file, *title;
 static bool list_segments;
-static struct tuning tuning = {.trials = TRIALS, .seed = 1, .bench.seconds = TRY_SECONDS};
+static struct tuning tuning = {.trials = TRIALS, .seed = 1, .whole.verdict = VERDICT_COUNT, .bench.seconds = TRY_SECONDS};
 static struct scratch scratch;
+static struct outfile page; /* of --report */
 
 static void remove_scratch(void *unused) { scratch_remove(&scratch); }
 
@@ -111,6 +113,7 @@ static bool whole_is_faster(struct tuning *t, struct digest model, struct digest
 		if (!stop)
 			book_put_whole(&t->book, model, plan, &r);
 	}
+	t->whole = r;
 	if (r.verdict == VERDICT_COUNT)
 		note("the whole model was not timed with the other groups: it has them because its segments are faster");
 	else if (verdict_timed(r.verdict))
@@ -173,6 +176,8 @@ static error_t option(int key, char *arg)
 	case OPT_TRIALS: tuning.trials = option_count("--trials", arg, 0, 1000); return 0;
 	case OPT_COLD: cold_mb = (int64_t)option_count("--cold-weights", arg, 0, RUNNER_COLD_MAX >> 20); return 0;
 	case OPT_KB: kb_file = arg; return 0;
+	case OPT_REPORT: report_file = arg; return 0;
+	case OPT_TITLE: title = arg; return 0;
 	case OPT_SEED: tuning.seed = option_count("--seed", arg, 0, UINT32_MAX); return 0;
 	case OPT_SEGMENTS: list_segments = true; return 0;
 	case OPT_SEGMENT: segment_given = arg; return 0;
@@ -246,14 +251,17 @@ static const char *tune(struct tuning *t, struct module *m)
 		return NULL;
 	}
 	tune_all(t, &s);
-	return apply(t, model, &s);
+	const char *tuned = apply(t, model, &s);
+	if (report_file)
+		report_write(t, &s, title ? title : m->source ? basename(m->source) : "", page.f);
+	return tuned;
 }
 
 static void check_usage(const struct tool_args *a)
 {
-	if (segment_given && (a->nfile || a->out || list_segments || written_path))
-		die(EX_BADUSE, "--segment takes no FILE, -o, --segments or --write-plan");
-	if (list_segments && (a->out || written_path))
+	if (segment_given && (a->nfile || a->out || list_segments || written_path || report_file))
+		die(EX_BADUSE, "--segment takes no FILE, -o, --segments, --report or --write-plan");
+	if (list_segments && (a->out || written_path || report_file))
 		die(EX_BADUSE, "--segments: nothing is tuned");
 	if (!segment_given && !a->nfile && isatty(STDIN_FILENO))
 		tool_usage();
@@ -293,6 +301,8 @@ static int run(const struct tool *tool, struct tool_args *a)
 		scratch_remove(&scratch);
 		return EX_GOOD;
 	}
+	if (report_file)
+		outfile_open(&page, report_file, false);
 	struct stream_writer *w = list_segments ? NULL : stream_create(a->out, false);
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
 	struct module *m = stream_read_only(r);
@@ -303,6 +313,8 @@ static int run(const struct tool *tool, struct tool_args *a)
 	module_free(m);
 	stream_close(r);
 	if (w) {
+		if (report_file)
+			outfile_close(&page);
 		write_tuned(a, w, tuned);
 		kb_close(t->book.kb);
 	}
@@ -318,6 +330,8 @@ static const struct argp_option options[] = {
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base (default: the user's)", -1},
 	{"segments", OPT_SEGMENTS, 0, 0, "print the segments, a line of text each, and tune nothing", -1},
 	{"segment", OPT_SEGMENT, "TEXT", 0, "tune this segment alone; records go to standard output", -1},
+	{"report", OPT_REPORT, "FILE", 0, "each segment before and after, and what was tried, as a page of HTML", -1},
+	{"title", OPT_TITLE, "NAME", 0, "the name of the model in the report; its file's", -1},
 	{"write-plan", OPT_WRITE_PLAN, "FILE", 0, "also write the plan of the winners, for ge-fuse --plan", -1},
 	{0},
 };

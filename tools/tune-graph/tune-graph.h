@@ -6,6 +6,7 @@
 #include "graph/plan_text.h"
 #include "kb/kb.h"
 #include "runner/measurement.h"
+#include "tune/stop.h"
 
 /* ---- choice.c: which statements of a segment form groups ---- */
 
@@ -60,7 +61,12 @@ void segments_plan(const struct segments *s, const char *plain, struct plan_text
 
 /* ---- trial.c: building and timing ---- */
 
+/* Where the time went, in seconds. */
+struct spent {
+	double predict, build, compare, time;
+};
 struct bench {
+	struct spent spent;
 	const char *folder; /* for files of ours */
 	const char *tools;  /* where the other tools are */
 	uint64_t cold_bytes;
@@ -77,7 +83,7 @@ const char *tool_said(const struct bench *b, struct arena *a);
 /* Makes b ready for a segment. */
 void bench_begin(struct bench *b, struct segment *s, struct module *m);
 /* Lays the groups out, and predicts their seconds; infinite: that cannot be, and *why says why. */
-double bench_predict(const struct bench *b, const uint32_t *group, struct arena *a, const char **why);
+double bench_predict(struct bench *b, const uint32_t *group, struct arena *a, const char **why);
 /* Builds it, compares its results with those of the usual grouping, and times it against that. False: the usual one has no library. */
 bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a);
 /* bench_measure for whole models, of files with groups and layouts: the median of three processes, or the first verdict that is no timing. */
@@ -98,6 +104,8 @@ struct book {
 void book_recall(const struct book *b, struct segment *s, bool here, struct arena *a);
 /* Sets c->measured, and the measurement of that choice, if it was made here: of the search (0), or a remeasurement by its number. */
 void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, int remeasurement, struct arena *a);
+/* What was measured of the segment here, without remeasurements, each plan once. The median time of the usual groups; 0: not known. */
+double book_choices(const struct book *b, const struct segment *s, struct choices *out, struct arena *a);
 /* Writes that measurement. mean: over all remeasurements, of the last one of a choice that is confirmed; else 0. */
 void book_put(const struct book *b, const struct segment *s, const struct choice *c, int remeasurement, double mean);
 /* The same of a whole model with a plan, both named by digests; and its verdict, VERDICT_COUNT where it is not known. */
@@ -116,9 +124,17 @@ struct tuning {
 	double deadline; /* by now_seconds; 0: none */
 	bool why;        /* says what came of each */
 	struct progress progress;
-	size_t timed, won; /* so far: measurements; segments with other groups */
+	struct measurement whole; /* of the model with other groups; VERDICT_COUNT: none */
+	size_t timed, won;        /* so far: measurements; segments with other groups */
 	struct arena arena;
 };
 /* Finds s->won: what is known of the segment, then what trials find until the deadline or a signal. */
 void search_segment(struct tuning *t, struct segment *s);
+
+/* ---- picture.c, report.c ---- */
+
+/* The segment of a module with its groups, as SVG. Groups that another grouping (NULL: none) does not have are marked. */
+void picture_put(FILE *f, struct module *m, const uint32_t *group, const uint32_t *other, const char *what);
+/* Writes a page: each segment before and after, what was tried, where the time went. model: its name, or "". */
+void report_write(const struct tuning *t, const struct segments *s, const char *model, FILE *f);
 #endif

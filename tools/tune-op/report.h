@@ -57,8 +57,8 @@ const char *report_time(struct arena *a, double seconds);
 const char *report_line(struct arena *a, const struct report *r);
 void report_table(FILE *f, const struct report *r);
 void report_json(FILE *f, const struct report *r);
-/* A page: its beginning, named after its first model; a part for each; its end. */
-void report_html_begin(FILE *f, const struct report *first);
+/* A page: its beginning, named after its first model, or all of the page in the file after; a part for each; its end. */
+void report_html_begin(FILE *f, const struct report *first, const char *after);
 void report_html(FILE *f, const struct report *r);
 void report_html_end(FILE *f);
 #endif

@@ -1,6 +1,7 @@
-/* A tuning's results as one page: no scripts, nothing from elsewhere, light or dark as the reader has it. */
+/* A tuning's results as one page. */
 #include <math.h>
 #include <string.h>
+#include "common/page.h"
 #include "common/shown.h"
 #include "report_impl.h"
 
@@ -15,42 +16,6 @@ enum {
 	BAR_W = 640,
 };
 
-static const char style[] =
-	":root{--ink:#1b1f24;--soft:#5c6670;--line:#d9dee3;--page:#fff;--mark:#1f6feb;--base:#9aa4ae;--better:#17803d;--tint:#f4f6f8}"
-	"@media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--soft:#98a2ac;--line:#343b43;--page:#14181c;--mark:#6cb0ff;"
-	"--base:#66707a;--better:#58c27d;--tint:#1c2127}}"
-	"body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:1120px;margin:2rem auto;padding:0 1rem}"
-	"h1{font-size:1.35rem;margin:0 0 .3rem}h2{font-size:1.05rem;margin:2rem 0 .6rem}p{margin:.2rem 0}.soft{color:var(--soft)}"
-	".sum{font-size:1.05rem;margin:.8rem 0}"
-	"figure{display:inline-block;width:220px;margin:0 1rem .9rem 0}figcaption{font-size:.8rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}"
-	"svg{display:block;max-width:100%;height:auto}svg text{font:10px system-ui,sans-serif;fill:var(--soft)}"
-	".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.86rem;width:100%}"
-	"th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line)}"
-	"td:last-child{min-width:15rem}th{font-weight:600;color:var(--soft)}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-	"td.v{white-space:nowrap}td.better{color:var(--better);font-weight:600}code{font:.78rem ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}"
-	"details summary{cursor:pointer}pre{font:.75rem ui-monospace,monospace;background:var(--tint);padding:.5rem;overflow-x:auto;margin:.3rem 0}";
-
-/* Text between tags, or in quotes. */
-static void put(FILE *f, const char *s)
-{
-	for (int k; *s; s += k ? k : 1) {
-		k = shown_length(s, 4);
-		switch (*s) {
-		case '&': fputs("&amp;", f); break;
-		case '<': fputs("&lt;", f); break;
-		case '>': fputs("&gt;", f); break;
-		case '"': fputs("&quot;", f); break;
-		default:
-			if (k)
-				fwrite(s, 1, (size_t)k, f);
-			else if (*s == '\n' || *s == '\t')
-				putc(*s, f);
-			else
-				fprintf(f, "\\x%02x", (unsigned char)*s);
-		}
-	}
-}
-
 static const char *title(const struct report *r, struct arena *a)
 {
 	return *r->model ? arena_printf(a, "Tuning of %s", r->model) : "Tuning";
@@ -59,13 +24,13 @@ static const char *title(const struct report *r, struct arena *a)
 static void put_head(FILE *f, const struct report *r, struct arena *a)
 {
 	fputs("<h1>", f);
-	put(f, title(r, a));
+	page_put(f, title(r, a));
 	fputs("</h1>\n<p class=\"soft\">", f);
-	put(f, r->target);
+	page_put(f, r->target);
 	fputs("</p>\n<p class=\"soft\">", f);
-	put(f, r->tool);
+	page_put(f, r->tool);
 	fputs("</p>\n<p class=\"sum\">", f);
-	put(f, report_line(a, r));
+	page_put(f, report_line(a, r));
 	fputs("</p>\n", f);
 	if (r->interrupted)
 		fputs("<p>It was interrupted: the best so far is used, and the same command again goes on.</p>\n", f);
@@ -96,12 +61,12 @@ static void put_curve(FILE *f, const struct report_task *t, double least, double
 	double most = (double)t->ncurve, last = t->curve[t->ncurve - 1], was = 1;
 
 	fputs("<figure><figcaption title=\"", f);
-	put(f, t->text);
+	page_put(f, t->text);
 	fputs("\">", f);
-	put(f, t->title);
+	page_put(f, t->title);
 	fprintf(f, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\"><title>", CHART_W, CHART_H, CHART_W,
 		CHART_H);
-	put(f, t->title);
+	page_put(f, t->title);
 	fprintf(f, ": best of %zu trials %.3f of the default's time; %.1f%% of the model's time</title>\n", t->ncurve, last, 100 * share);
 	fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--base)\" stroke-dasharray=\"3 3\"/>", PAD_LEFT,
 		CHART_W - PAD_RIGHT, y_at(1, least), y_at(1, least));
@@ -147,40 +112,33 @@ static void put_curves(FILE *f, const struct report *r, double before)
 
 /* ---- table ---- */
 
-static void put_cell(FILE *f, const char *class, const char *s)
-{
-	fprintf(f, "<td%s%s%s>", *class ? " class=\"" : "", class, *class ? "\"" : "");
-	put(f, s);
-	fputs("</td>", f);
-}
-
 static void put_row(FILE *f, const struct report_task *t, double before, struct arena *a)
 {
 	fputs("<tr><td>", f);
-	put(f, t->title);
+	page_put(f, t->title);
 	fputs("<br><code>", f);
-	put(f, t->text);
+	page_put(f, t->text);
 	fputs("</code></td>", f);
-	put_cell(f, "n", arena_printf(a, "%zu", t->calls));
-	put_cell(f, "n", before > 0 && t->seconds > 0 ? arena_printf(a, "%.1f%%", 100 * t->weight * t->seconds / before) : "-");
-	put_cell(f, "n", report_time(a, t->seconds));
-	put_cell(f, "n", report_time(a, t->seconds * report_ratio(t)));
-	put_cell(f, t->ratio > 0 ? "n better" : "n", report_interval(a, t));
-	put_cell(f, "v", t->verdict);
-	put_cell(f, "n", t->failed ? arena_printf(a, "%zu (%zu failed)", t->trials, t->failed) : arena_printf(a, "%zu", t->trials));
+	page_cell(f, "n", arena_printf(a, "%zu", t->calls));
+	page_cell(f, "n", before > 0 && t->seconds > 0 ? arena_printf(a, "%.1f%%", 100 * t->weight * t->seconds / before) : "-");
+	page_cell(f, "n", report_time(a, t->seconds));
+	page_cell(f, "n", report_time(a, t->seconds * report_ratio(t)));
+	page_cell(f, t->ratio > 0 ? "n better" : "n", report_interval(a, t));
+	page_cell(f, "v", t->verdict);
+	page_cell(f, "n", t->failed ? arena_printf(a, "%zu (%zu failed)", t->trials, t->failed) : arena_printf(a, "%zu", t->trials));
 	fputs("<td>", f);
 	if (t->why) {
-		put(f, t->why);
+		page_put(f, t->why);
 		fputs(t->words ? "; " : "", f);
 	}
 	if (t->trace) {
 		fputs("<details><summary>", f);
-		put(f, t->words ? t->words : "trace");
+		page_put(f, t->words ? t->words : "trace");
 		fputs("</summary><pre>", f);
-		put(f, t->trace);
+		page_put(f, t->trace);
 		fputs("</pre></details>", f);
 	} else if (t->words) {
-		put(f, t->words);
+		page_put(f, t->words);
 	}
 	fputs("</td></tr>\n", f);
 }
@@ -217,7 +175,7 @@ static void put_costs(FILE *f, const struct report *r, bool beside, double all)
 		double w = BAR_W * seconds / most;
 		fprintf(f, "<rect x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"18\" fill=\"var(--%s)\" fill-opacity=\"%.2f\"><title>", x,
 			fmax(0, w - 1.5), other ? "base" : "mark", 1 - 0.22 * shade++);
-		put(f, other ? "other" : r->cost[i].name);
+		page_put(f, other ? "other" : r->cost[i].name);
 		fprintf(f, ": %.1f s</title></rect>", seconds);
 		x += w;
 	}
@@ -226,7 +184,7 @@ static void put_costs(FILE *f, const struct report *r, bool beside, double all)
 		if (r->cost[i].beside != beside)
 			continue;
 		fputs(between, f);
-		put(f, r->cost[i].name);
+		page_put(f, r->cost[i].name);
 		fprintf(f, " %.1f s", r->cost[i].seconds);
 		between = " &middot; ";
 	}
@@ -249,14 +207,14 @@ static void put_ledger(FILE *f, const struct report *r)
 	}
 }
 
-void report_html_begin(FILE *f, const struct report *r)
+void report_html_begin(FILE *f, const struct report *r, const char *after)
 {
 	struct arena a = {0};
 
-	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n<title>",
-	      f);
-	put(f, title(r, &a));
-	fprintf(f, "</title>\n<style>%s</style></head><body>\n", style);
+	if (after)
+		page_go_on(f, after);
+	else
+		page_begin(f, title(r, &a));
 	arena_release(&a);
 }
 
@@ -272,4 +230,4 @@ void report_html(FILE *f, const struct report *r)
 	arena_release(&a);
 }
 
-void report_html_end(FILE *f) { fputs("</body></html>\n", f); }
+void report_html_end(FILE *f) { page_end(f); }

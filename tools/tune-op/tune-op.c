@@ -37,6 +37,7 @@ enum {
 	OPT_TASK,
 	OPT_DUMP,
 	OPT_REPORT,
+	OPT_REPORT_AFTER,
 	OPT_TITLE
 };
 
@@ -57,13 +58,14 @@ static const struct argp_option options[] = {
 	{"task", OPT_TASK, "TEXT", 0, "tune this task, without a model; records to standard output", -1},
 	{"dump", OPT_DUMP, "DIR", 0, "write the tasks as files, for tuning elsewhere; tune nothing", -1},
 	{"report", OPT_REPORT, "FILE", 0, "curves, table and ledger as a page of HTML", -1},
+	{"report-after", OPT_REPORT_AFTER, "FILE", 0, "--report: the page begins with this one, of tune-graph", -1},
 	{"title", OPT_TITLE, "NAME", 0, "the name of the model in reports; its file's", -1},
 	{0},
 };
 
 static struct options opt = {.trials = TRIALS, .seed = 1, .cold_bytes = -1};
 static bool trials_given, list_tasks;
-static const char *task_given, *dump_dir, *report_file, *title;
+static const char *task_given, *dump_dir, *report_file, *report_after, *title;
 static VEC(const char *) only, skip, runners;
 static struct outfile page; /* --report's, from the first model on; f NULL: not begun */
 
@@ -130,6 +132,7 @@ static error_t option(int key, char *arg)
 	case OPT_TASK: task_given = arg; return 0;
 	case OPT_DUMP: dump_dir = file_name(arg, "dump"); return 0;
 	case OPT_TITLE: title = arg; return 0;
+	case OPT_REPORT_AFTER: report_after = file_name(arg, "report-after"); return 0;
 	case OPT_REPORT: report_file = file_name(arg, "report"); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -287,7 +290,7 @@ static void put_page(const struct report *r)
 {
 	if (!page.f) {
 		outfile_open(&page, report_file, false);
-		report_html_begin(page.f, r);
+		report_html_begin(page.f, r, report_after);
 	}
 	report_html(page.f, r);
 }
