@@ -5,6 +5,8 @@
 #include "graph/fused.h"
 #include "graph/inline.h"
 
+#define PICOSECONDS "picoseconds"
+
 /* Members of the groups of one graph: those of group g are node[start[g]] .. node[start[g+1]], in order. */
 struct members {
 	uint32_t *start;
@@ -201,6 +203,32 @@ node_id fused_join(struct module *m, node_id a, node_id b, const char *suffix)
 	vec_free(&f.in);
 	return id;
 }
+
+/* ---- schedules ---- */
+
+void fused_set_trace(struct module *m, node_id n, const char *trace)
+{
+	if (trace)
+		attr_set_str(m, n, "trace", trace);
+	else
+		attr_drop(m, n, "trace");
+	attr_drop(m, n, PICOSECONDS);
+}
+
+void fused_set_seconds(struct module *m, node_id n, double seconds)
+{
+	enum { DIGITS_BELOW = 1000 };
+	double left = seconds * 1e12, most = 9e18;
+	int64_t unit = 1;
+
+	if (!(left >= 1) || left > most)
+		return;
+	for (; left >= DIGITS_BELOW; left /= 10)
+		unit *= 10;
+	attr_set_int(m, n, PICOSECONDS, (int64_t)(left + 0.5) * unit);
+}
+
+double fused_seconds(struct module *m, node_id n) { return (double)attr_int(node(m, n), PICOSECONDS, 0) * 1e-12; }
 
 /* ---- and back ---- */
 

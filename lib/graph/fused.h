@@ -17,6 +17,12 @@ void groups_form(struct module *m, graph_id g, const struct grouping *p);
 /* A loose Fused node that computes copies of a, then b. a has one result, made by a node of its body and read by b alone; it becomes
  * internal. suffix: as in graph_clone. */
 node_id fused_join(struct module *m, node_id a, node_id b, const char *suffix);
+/* Gives Fused node n this trace; NULL: none. What it was predicted to take was by another schedule, and goes. */
+void fused_set_trace(struct module *m, node_id n, const char *trace);
+/* Seconds that Fused node n is predicted to take, in the attribute "picoseconds": three digits of them, as no machine computes the others
+ * alike. To be set after the trace. 0: nothing is known. */
+void fused_set_seconds(struct module *m, node_id n, double seconds);
+double fused_seconds(struct module *m, node_id n);
 /* Puts the bodies of all Fused nodes of graph g back in their place. */
 void groups_dissolve(struct module *m, graph_id g, const struct pass_ctx *c);
 #endif

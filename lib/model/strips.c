@@ -7,6 +7,7 @@
 #include "common/msg.h"
 #include "target/target.h"
 #include "graph/bodies.h"
+#include "graph/fused.h"
 #include "lower/image.h"
 #include "loop/prim.h"
 #include "model/model_impl.h"
@@ -206,7 +207,7 @@ static uint32_t mark(struct steps *s, const struct target *t, uint32_t from, uin
 		bool dropped = attr_find(node(s->m, s->node.a[k]), "trace") && !is_for_image(s, s->node.a[k], t);
 		traces += dropped;
 		if (dropped)
-			attr_drop(s->m, s->node.a[k], "trace");
+			fused_set_trace(s->m, s->node.a[k], NULL);
 		attr_set_ints(s->m, s->node.a[k], STRIP, 2, (int64_t[]){number, s->images});
 	}
 	return traces;

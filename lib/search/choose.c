@@ -1,11 +1,12 @@
 /* Climbing to a schedule by a learned cost model. */
 #include "search/choose.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "lower/lower.h"
-#include "sched/schedule.h"
+#include "search/predict.h"
 #include "search/strategy.h"
 
 /* A time for a gain: it falls as the gain rises. A choice of ge-schedule depends on the order of such times alone, not on libm. */
@@ -24,21 +25,28 @@ static double predict(struct loop_prog *p, const void *arg)
 	return time_of(gain_of(arg, &f).middle);
 }
 
-/* The group by the trace, or by default: its features, and its stages. False: it has no such schedule that is right. */
-static bool look(struct module *m, node_id n, const struct target *t, const char *trace, struct features *f, struct digest *stages)
+/* A schedule of the group. */
+struct seen {
+	struct features features;
+	struct digest stages; /* before it was scheduled */
+	double seconds;       /* of the default, by the analytic model */
+};
+
+/* The group by the trace, or by default. False: it has no such schedule that is right. */
+static bool look(struct module *m, node_id n, const struct target *t, const char *trace, struct seen *s)
 {
 	const char *why;
 	struct lowered l = lower_sketch(m, n, t, trace ? trace_algo(trace, &m->arena) : NULL, &why);
 	bool right = l.prog;
 
 	if (l.prog) {
-		*stages = prog_digest(l.prog);
+		s->stages = prog_digest(l.prog);
 		if (trace)
 			right = !loop_apply(l.prog, trace, false);
 		else
-			default_schedule(l.prog);
+			s->seconds = program_seconds(l.prog);
 		if (right)
-			features_of(l.prog, f);
+			features_of(l.prog, &s->features);
 		right = right && !loop_legalize(l.prog) && !loop_verify(l.prog);
 		prog_free(l.prog);
 	}
@@ -78,14 +86,13 @@ static void choose(const struct space *s, const struct points *all, const struct
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct point *x = all->a[i];
-		struct features f;
-		struct digest stages;
+		struct seen f;
 		if (found && x->predicted > time_of(least))
 			return;
-		if (!look(s->m, s->n, s->target, x->trace, &f, &stages))
+		if (!look(s->m, s->n, s->target, x->trace, &f))
 			continue;
-		struct gain gain = gain_of(b, &f);
-		if (found && (!gain_is_sure(gain) || f.a[FEATURE_CODE] >= code))
+		struct gain gain = gain_of(b, &f.features);
+		if (found && (!gain_is_sure(gain) || f.features.a[FEATURE_CODE] >= code))
 			continue;
 		if (!found)
 			least = gain.middle - (gain.most - gain.least);
@@ -94,8 +101,8 @@ static void choose(const struct space *s, const struct points *all, const struct
 		c->from = arena_str(a, x->from);
 		if (!gain_is_sure(gain))
 			return;
-		code = f.a[FEATURE_CODE];
-		c->trace = trace_stamp(x->trace, stages, a);
+		code = f.features.a[FEATURE_CODE];
+		c->trace = trace_stamp(x->trace, f.stages, a);
 	}
 }
 
@@ -103,15 +110,15 @@ struct chosen schedule_choose(struct module *m, node_id n, const struct target *
 {
 	struct beside b;
 	const struct cost_model cost = {"learned", "what tune-model learned", predict, &b, NULL};
-	struct chosen c = {0};
+	struct chosen c = {.seconds = INFINITY};
 	struct points all = {0};
-	struct features usual;
-	struct digest stages;
+	struct seen usual;
 
-	if (!look(m, n, t, NULL, &usual, &stages))
+	if (!look(m, n, t, NULL, &usual))
 		return c;
 	c.from = "default";
-	b = trees_beside(model, &usual);
+	c.seconds = usual.seconds;
+	b = trees_beside(model, &usual.features);
 	if (!b.known)
 		return c;
 	struct space *space = space_new(m, n, t, &cost);
@@ -121,6 +128,8 @@ struct chosen schedule_choose(struct module *m, node_id n, const struct target *
 		choose(space, &all, &b, a, &c);
 	}
 	c.tried = all.n;
+	if (c.trace)
+		c.seconds *= exp2(-(double)c.gain.middle / TREES_UNIT);
 	vec_free(&all);
 	search_free(s);
 	space_free(space);

@@ -7,6 +7,7 @@
 struct chosen {
 	const char *trace; /* stamped, of arena a; NULL: the default schedule stays */
 	const char *from;  /* how the best that was found differs from the default: "default: rows=7"; NULL: the group has no kernel */
+	double seconds;    /* that the group is predicted to take, by its trace; infinite: it has no kernel */
 	struct gain gain;  /* of the best that was found, in units of cost/trees.h */
 	size_t tried;      /* schedules that were looked at; 0: the model does not know such a task, or there is no kernel */
 };

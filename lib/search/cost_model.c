@@ -4,9 +4,9 @@
 #include "cost/trees.h"
 #include "lower/lower.h"
 #include "sched/analytic.h"
-#include "sched/schedule.h"
-#include "target/target.h"
+#include "search/predict.h"
 #include "search/search.h"
+#include "target/target.h"
 
 static double analytic(struct loop_prog *p, const void *arg) { return loop_cost(p); }
 
@@ -41,10 +41,9 @@ static const void *learned_task(struct space *s)
 
 	if (!x.prog)
 		return l;
-	default_schedule(x.prog);
+	l->seconds = program_seconds(x.prog);
 	features_of(x.prog, &f);
 	l->usual = trees_beside(learned_trees(s->target), &f);
-	l->seconds = loop_cost(x.prog);
 	prog_free(x.prog);
 	return l;
 }

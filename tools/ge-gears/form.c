@@ -3,10 +3,7 @@
 #include <string.h>
 #include "loop/interp.h"
 #include "loop/prim.h"
-#include "lower/image.h"
-#include "model/model.h"
-#include "sched/analytic.h"
-#include "sched/schedule.h"
+#include "search/predict.h"
 
 /* Elements of a group of four bytes that lie side by side, as instructions want them, are one word. */
 static void as_words(struct loop_buf *x)
@@ -55,24 +52,20 @@ static const char *weights_text(const struct lowered *l, size_t nvalues, int64_t
 static struct form scheduled(struct module *m, node_id n, const struct target *t, const char *algo, const struct samples *want,
 			     struct arena *a)
 {
-	const char *why;
 	size_t nvalues = m->values.n;
-	int64_t images = strip_images(m, n);
-	struct lowered l = images > 1 ? image_lower(m, n, images, t, algo, &why, lower_sketch) : lower_sketch(m, n, t, algo, &why);
 	struct form f = {0};
+	struct scheduled s = group_schedule(m, n, t, algo, want, &f.got);
 
-	if (why)
+	if (!s.low.prog)
 		return f;
-	struct digest stages = prog_digest(l.prog);
-	l.prog->threads = 1;
-	f.algo = arena_str(a, l.prog->algo);
-	f.trace = trace_stamp(schedule_with(l.prog, want, &f.got), stages, a);
+	f.algo = arena_str(a, s.low.prog->algo);
+	f.trace = trace_stamp(s.trace, s.stages, a);
 	samples_keep(&f.got, a);
-	f.text = weights_text(&l, nvalues, &f.bytes, a);
-	f.cost = loop_cost(l.prog) * (double)images;
-	if (loop_legalize(l.prog) || loop_verify(l.prog))
+	f.text = weights_text(&s.low, nvalues, &f.bytes, a);
+	f.cost = s.seconds;
+	if (loop_legalize(s.low.prog) || loop_verify(s.low.prog))
 		f.trace = NULL;
-	prog_free(l.prog);
+	prog_free(s.low.prog);
 	return f;
 }
 

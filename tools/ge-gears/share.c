@@ -3,6 +3,7 @@
 #include <string.h>
 #include "form.h"
 #include "graph/bodies.h"
+#include "graph/fused.h"
 #include "model/model.h"
 #include "op/op.h"
 
@@ -204,7 +205,7 @@ static void leave(struct share *s, struct class *k)
 		if (x->form == i || !x->like || !strcmp(k->a.a[x->form].own.text, x->own.text))
 			continue;
 		const struct form *f = &x->like[x->form];
-		attr_set_str(s->m, x->node, "trace", f->trace);
+		fused_set_trace(s->m, x->node, f->trace);
 		pass_why(s->c, s->m, x->node, "reads its weights as another gear does: %.3f of the time of its own form",
 			 x->own.cost > 0 ? f->cost / x->own.cost : 1);
 	}

@@ -8,8 +8,8 @@
 #include "lower/lower.h"
 #include "op/pass.h"
 #include "op/task.h"
-#include "sched/analytic.h"
 #include "sched/schedule.h"
+#include "search/predict.h"
 #include "target/target.h"
 
 enum { OPT_TARGET = 1000 };
@@ -28,23 +28,12 @@ struct joining {
 	uint32_t joined;
 };
 
-static double seconds_of_default(struct loop_prog *p)
-{
-	default_schedule(p);
-	return loop_cost(p);
-}
-
 static double seconds_of_task(struct joining *q, node_id n)
 {
 	uint32_t task = map_get(&q->task_of, n) - 1;
-	const char *why;
 
-	if (!q->seconds[task]) {
-		struct lowered l = lower_sketch(q->m, n, &target, NULL, &why);
-		q->seconds[task] = l.prog ? seconds_of_default(l.prog) : HUGE_VAL;
-		if (l.prog)
-			prog_free(l.prog);
-	}
+	if (!q->seconds[task])
+		q->seconds[task] = group_seconds(q->m, n, &target);
 	return q->seconds[task];
 }
 
@@ -52,7 +41,7 @@ static double seconds_of_joined(struct joining *q, node_id joined)
 {
 	const char *why;
 	struct lowered l = lower_sketch(q->m, joined, &target, NULL, &why);
-	double seconds = l.prog && schedule_has_producer(l.prog) ? seconds_of_default(l.prog) : 0;
+	double seconds = l.prog && schedule_has_producer(l.prog) ? program_seconds(l.prog) : 0;
 
 	if (l.prog)
 		prog_free(l.prog);

@@ -1,9 +1,11 @@
 /* Times of the groups that the things are in, from the fused streams of the two forms. */
+#include <math.h>
 #include <string.h>
 #include "graph/stream.h"
 #include "mixed.h"
 #include "op/op.h"
 #include "op/task.h"
+#include "search/predict.h"
 
 /* The thing that makes value v, as it is or quantised and dequantised; 0: none. */
 static uint32_t maker_of(struct mixed *x, val_id v)
@@ -92,14 +94,14 @@ static void count_task(struct mixed *x, enum form f, struct module *m, const str
 		       const struct mixed_source *from, bool *seen)
 {
 	double seconds = kb_seconds(from->kb, t->text, from->row, possible_seconds(m, t->node[0], from->target));
-	double predicted = from->predict ? predicted_seconds(m, t->node[0], from->target) : 0;
+	double predicted = from->predict ? group_seconds(m, t->node[0], from->target) : 0;
 	bool wanted = false;
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		struct thing *of = &x->thing.a[thing_of_group(x, m, t->node[i], s)];
 		seen[of - x->thing.a] = true;
 		of->seconds[f] += seconds;
-		of->predicted[f] += predicted;
+		of->predicted[f] += isfinite(predicted) ? predicted : 0; /* infinite: it has no kernel */
 		if (of != x->thing.a && !(seconds > 0))
 			wanted = of->missing[f] = true;
 	}
@@ -168,4 +170,18 @@ void mixed_group_times(struct mixed *x, enum form f, const char *path, const str
 	arena_release(&a);
 	module_free(m);
 	stream_close(r);
+}
+
+void mixed_predict(struct mixed *x)
+{
+	for (size_t i = 1; i < x->thing.n; i++) {
+		struct thing *t = &x->thing.a[i];
+		if ((!t->missing[FORM_HIGH] && !t->missing[FORM_LOW]) || !(t->predicted[FORM_HIGH] > 0) || !(t->predicted[FORM_LOW] > 0))
+			continue;
+		t->is_predicted = true;
+		for (enum form f = FORM_HIGH; f <= FORM_LOW; f++) {
+			t->seconds[f] = t->predicted[f];
+			t->missing[f] = false;
+		}
+	}
 }

@@ -76,8 +76,6 @@ void mixed_node_times(struct mixed *x, const struct mixed_source *s);
 void mixed_group_times(struct mixed *x, enum form f, const char *path, const struct mixed_source *s);
 /* Things of which a time is missing get those of the cost model, in both forms. */
 void mixed_predict(struct mixed *x);
-/* What the group takes by the cost model; 0: it has no kernel. */
-double predicted_seconds(struct module *m, node_id fused, const struct target *t);
 /* Less than the node takes on a core of t, whatever kernel it has: its operations on whole vectors, a cycle at least. The fastest algorithms
  * (Winograd's) save a part of the operations, and no factor as large as the one that is taken here. */
 double possible_seconds(struct module *m, node_id n, const struct target *t);

@@ -1,11 +1,14 @@
 /* ge-schedule: schedules by what was measured, else by a learned cost model. Nothing is timed. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include "common/digest.h"
 #include "common/option.h"
+#include "graph/fused.h"
 #include "op/pass.h"
 #include "op/task.h"
 #include "search/choose.h"
+#include "search/predict.h"
 #include "target/target.h"
 #include "tune/recall.h"
 
@@ -29,6 +32,7 @@ struct counted {
 struct decision {
 	const char *trace, *why;
 	bool recalled;
+	double seconds; /* that a group is predicted to take; 0: not asked yet */
 };
 
 /* The record that decides. False: none does. */
@@ -46,47 +50,63 @@ static bool recall(struct module *m, const struct task *t, struct counted *n, st
 	*d = (struct decision){
 		kb_get_field(r, "trace"),
 		arena_printf(a, "record %.12s: %s of %s's time", hex, kb_get_field(r, "ratio"), older ? "an older default" : "the default"),
-		true};
+		true, 0};
 	return true;
 }
 
 static struct decision predict(struct module *m, const struct task *t, struct counted *n, struct arena *a)
 {
 	if (n->tried >= TASKS_LOOKED_AT * candidates)
-		return (struct decision){NULL, "keeps the default schedule: it has less work than those that were looked at", false};
+		return (struct decision){NULL, "keeps the default schedule: it has less work than those that were looked at", false, 0};
 	struct chosen x = schedule_choose(m, t->node[0], &target, model, candidates, a);
 	n->tried += x.tried;
 	if (!x.from)
-		return (struct decision){NULL, "has no kernel", false};
+		return (struct decision){NULL, "has no kernel", false, x.seconds};
 	if (!x.tried)
-		return (struct decision){
-			NULL, "keeps the default schedule: the model has not learned from such schedules, or for such a target", false};
+		return (struct decision){NULL,
+					 "keeps the default schedule: the model has not learned from such schedules, or for such a target",
+					 false, x.seconds};
 	return (struct decision){x.trace,
 				 arena_printf(a, "%s: %.3f (%.3f to %.3f) of the default's time, the best of %zu schedules: %s",
 					      x.trace ? "takes another schedule" : "keeps the default schedule",
 					      exp2(-(double)x.gain.middle / TREES_UNIT), exp2(-(double)x.gain.most / TREES_UNIT),
 					      exp2(-(double)x.gain.least / TREES_UNIT), x.tried, x.from),
-				 false};
+				 false, x.seconds};
 }
 
-/* The task's nodes that have a trace keep it. */
+/* A node that has a trace keeps it. seen: the one before that had one. */
+static void keep(struct module *m, node_id n, struct decision *seen)
+{
+	const char *trace = attr_str(node(m, n), "trace", NULL);
+
+	if (fused_seconds(m, n) > 0)
+		return;
+	if (!seen->trace || strcmp(seen->trace, trace))
+		*seen = (struct decision){.trace = trace, .seconds = group_seconds(m, n, &target)};
+	fused_set_seconds(m, n, seen->seconds);
+}
+
 static void schedule_task(struct module *m, const struct pass_ctx *c, const struct task *t, struct counted *n)
 {
 	struct arena a = {0};
-	struct decision d = {0};
+	struct decision d = {0}, kept = {0};
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		node_id id = t->node[i];
 		n->kernels++;
 		if (attr_find(node(m, id), "trace")) {
 			n->given++;
+			keep(m, id, &kept);
 			pass_why(c, m, id, "keeps the trace that it has");
 			continue;
 		}
 		if (!d.why && !recall(m, t, n, &d, &a))
 			d = predict(m, t, n, &a);
 		if (d.trace)
-			attr_set_str(m, id, "trace", d.trace);
+			fused_set_trace(m, id, d.trace);
+		if (!(d.seconds > 0))
+			d.seconds = group_seconds(m, id, &target);
+		fused_set_seconds(m, id, d.seconds);
 		n->recalled += d.recalled;
 		n->faster += d.trace && !d.recalled;
 		pass_why(c, m, id, "%s", d.why);
@@ -137,7 +157,8 @@ static const struct pass pass = {
 	.run = schedule,
 	.contract =
 		"Needs Fused nodes of known sizes (ge-fuse, ge-layout). Keeps the graph, and traces that are there. Leaves a trace on each "
-		"Fused node that is faster by a record of the knowledge base, or surely by the model.",
+		"Fused node that is faster by a record of the knowledge base, or surely by the model, and on each the time that it is "
+		"predicted to take.",
 };
 
 /* In the provenance a model is its digest, wherever its file lies. */

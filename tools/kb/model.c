@@ -6,6 +6,7 @@
 #include "common/outfile.h"
 #include "common/vec.h"
 #include "target/target.h"
+#include "graph/fused.h"
 #include "graph/stream.h"
 #include "op/op.h"
 #include "op/pass.h"
@@ -59,7 +60,7 @@ static void apply(struct module *m, const struct pass_ctx *c)
 			digest_hex(r->id, hex);
 		for (uint32_t j = 0; j < t->count; j++) {
 			if (r)
-				attr_set_str(m, t->node[j], "trace", kb_get_field(r, "trace"));
+				fused_set_trace(m, t->node[j], kb_get_field(r, "trace"));
 			if (r)
 				pass_why(c, m, t->node[j], "record %.12s: %s of %s's time, %s", hex, kb_get_field(r, "ratio"),
 					 old ? "an older default" : "the default", ours ? "measured here" : "not measured here");

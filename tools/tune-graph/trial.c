@@ -10,9 +10,7 @@
 #include "common/outfile.h"
 #include "common/progress.h"
 #include "graph/stream.h"
-#include "lower/lower.h"
-#include "sched/analytic.h"
-#include "sched/schedule.h"
+#include "search/predict.h"
 #include "target/target.h"
 #include "tune/measured.h"
 #include "tune/stop.h"
@@ -119,21 +117,6 @@ static bool lay_out(const struct bench *b, const uint32_t *group, const char *st
 	       !tool_run(b, NULL, (const char *const[]){"ge-layout", "-o", laid, fused, NULL}) && join(b, laid, stem, a);
 }
 
-/* Seconds of a group by the cost model. */
-static double predict_group(struct module *m, node_id n)
-{
-	const char *why;
-	struct lowered l = lower_sketch(m, n, target_host(), NULL, &why);
-	double seconds = INFINITY;
-
-	if (l.prog) {
-		default_schedule(l.prog);
-		seconds = loop_cost(l.prog);
-		prog_free(l.prog);
-	}
-	return seconds;
-}
-
 double bench_predict(struct bench *b, const uint32_t *group, struct arena *a, const char **why)
 {
 	const char *stem = file_of(b, "look", a);
@@ -147,7 +130,7 @@ double bench_predict(struct bench *b, const uint32_t *group, struct arena *a, co
 	struct module *m = stream_read_only(r);
 	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++)
 		if (node(m, graph(m, m->main)->nodes.a[i])->op == OP_Fused)
-			seconds += predict_group(m, graph(m, m->main)->nodes.a[i]);
+			seconds += group_seconds(m, graph(m, m->main)->nodes.a[i], target_host());
 	module_free(m);
 	stream_close(r);
 	*why = isfinite(seconds) ? NULL : "a group has no kernel";

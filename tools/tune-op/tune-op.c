@@ -13,7 +13,7 @@
 #include "common/option.h"
 #include "common/outfile.h"
 #include "common/shown.h"
-#include "graph/pass.h"
+#include "graph/fused.h"
 #include "graph/stream.h"
 #include "op/op.h"
 #include "op/pass.h"
@@ -276,9 +276,9 @@ static void apply(struct session *s, struct module *m, const struct task_list *l
 		for (uint32_t k = 0; k < l->a[i].count; k++) {
 			pass_why(c, m, l->a[i].node[k], "%s", what_was_done(t, &s->arena));
 			if (t->trace)
-				attr_set_str(m, l->a[i].node[k], "trace", t->trace);
+				fused_set_trace(m, l->a[i].node[k], t->trace);
 			else if (t->given && was_timed(t, t->given))
-				attr_drop(m, l->a[i].node[k], "trace");
+				fused_set_trace(m, l->a[i].node[k], NULL);
 		}
 	}
 	for (size_t i = 0; i < l->without.n; i++)

@@ -1,0 +1,71 @@
+/* The seconds of a group: lowered, scheduled, and asked of the analytic model. */
+#include "search/predict.h"
+#include <math.h>
+#include "graph/fused.h"
+#include "loop/prim.h"
+#include "lower/image.h"
+#include "model/model.h"
+#include "sched/analytic.h"
+#include "sched/schedule.h"
+
+/* *images: how many of what is lowered the group is. */
+static struct lowered lower_fused(struct module *m, node_id fused, const struct target *t, const char *algo, int64_t *images)
+{
+	const char *why;
+	int64_t n = strip_images(m, fused);
+	struct lowered l = n > 1 ? image_lower(m, fused, n, t, algo, &why, lower_sketch) : lower_sketch(m, fused, t, algo, &why);
+
+	if (why)
+		return (struct lowered){0};
+	*images = n > 1 ? n : 1;
+	l.prog->threads = 1;
+	return l;
+}
+
+struct scheduled group_schedule(struct module *m, node_id fused, const struct target *t, const char *algo, const struct samples *want,
+				struct samples *got)
+{
+	int64_t images;
+	struct scheduled s = {.low = lower_fused(m, fused, t, algo, &images), .seconds = INFINITY};
+
+	if (!s.low.prog)
+		return s;
+	s.stages = prog_digest(s.low.prog);
+	s.trace = schedule_with(s.low.prog, want, got);
+	s.seconds = loop_cost(s.low.prog) * (double)images;
+	return s;
+}
+
+/* By the trace; infinite: it does not apply. */
+static double traced_seconds(struct module *m, node_id fused, const struct target *t, const char *trace)
+{
+	int64_t images;
+	struct lowered l = lower_fused(m, fused, t, trace_algo(trace, &m->arena), &images);
+	double seconds = l.prog && !loop_apply(l.prog, trace, false) ? loop_cost(l.prog) * (double)images : INFINITY;
+
+	if (l.prog)
+		prog_free(l.prog);
+	return seconds;
+}
+
+double group_seconds(struct module *m, node_id fused, const struct target *t)
+{
+	double seconds = fused_seconds(m, fused);
+	const char *trace = attr_str(node(m, fused), "trace", NULL);
+
+	if (!(seconds > 0) && trace) {
+		seconds = traced_seconds(m, fused, t, trace);
+	} else if (!(seconds > 0)) {
+		struct scheduled s = group_schedule(m, fused, t, NULL, NULL, NULL);
+		seconds = s.seconds;
+		if (s.low.prog)
+			prog_free(s.low.prog);
+	}
+	return seconds;
+}
+
+double program_seconds(struct loop_prog *p)
+{
+	default_schedule(p);
+	return loop_cost(p);
+}
