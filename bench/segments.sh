@@ -44,14 +44,26 @@ for name; do
 	echo "$name: $(grep -o '[0-9]* of [0-9]* segments have other groups' "$work/said")"
 	echo "    other to usual $(against usual other); usual to other $(against other usual); usual to itself $(against usual copy)"
 done
-# How far the cost model is from the median time of each segment that was timed.
+# How far two fields are from the median time of each segment that was timed: what the cost model says, and what was expected on this machine, by
+# how long the usual groups took or, before those were timed, by other segments.
 off() {
-	kb dump --kb "$kb" | awk '$1 == "record" || !NF { seconds = 0 } $1 == "predicted" { seconds = $2 } $1 == "samples" && seconds {
-			n = 0
-			for (i = 2; i <= NF; i++) { split($i, of, "/"); t[++n] = of[1] }
-			for (i = 2; i <= n; i++) { x = t[i]; for (j = i - 1; j > 0 && t[j] > x; j--) t[j + 1] = t[j]; t[j + 1] = x }
-			print seconds / (1e-12 * t[int((n + 1) / 2)]); seconds = 0 }' | sort -g | awk '{ x[NR] = $1 }
-		END { if (NR) printf "predicted to timed: median %.2f, quartiles %.2f and %.2f, of %d\n", x[int((NR + 1) / 2)], x[int((NR + 3) / 4)], x[int((3 * NR + 3) / 4)], NR }'
+	kb dump --kb "$kb" | awk 'BEGIN { RS = ""; FS = "\n" } {
+			split("", field)
+			for (i = 1; i <= NF; i++) { n = index($i, " "); field[substr($i, 1, n - 1)] = substr($i, n + 1) }
+			if (field["kind"] != "graph" || !field["expected"] || !field["samples"]) next
+			n = split(field["samples"], pair, " ")
+			for (i = 1; i <= n; i++) { split(pair[i], of, "/"); x = of[1]; for (j = i - 1; j > 0 && t[j] > x; j--) t[j + 1] = t[j]; t[j + 1] = x }
+			print "predicted", field["predicted"] / (1e-12 * t[int((n + 1) / 2)])
+			print "expected" (field["expected-by"] == "usual" ? ", the usual groups timed," : ", by other segments,"), field["expected"] / (1e-12 * t[int((n + 1) / 2)])
+		}' | sort -k1,1 -k2,2 -k3,3 | awk '
+		function error(x) { return x > 1 ? x - 1 : 1 - x }
+		{ x = $NF; sub(/ [^ ]*$/, ""); n[$0]++; value[$0, n[$0]] = x }
+		END { for (name in n) {
+			for (k = 0; k < 2; k++) {
+				for (i = 1; i <= n[name]; i++) { x = k ? error(value[name, i]) : value[name, i]; for (j = i - 1; j > 0 && t[j] > x; j--) t[j + 1] = t[j]; t[j + 1] = x }
+				middle[k] = t[int((n[name] + 1) / 2)]
+			}
+			printf "%s to timed: median %.2f, median off by %.0f%%, of %d\n", name, middle[0], 100 * middle[1], n[name] } }' | sort
 }
 chosen
 off

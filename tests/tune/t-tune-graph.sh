@@ -16,6 +16,7 @@ tune-graph --trials 1 --why m.g -o tuned.g 2>why && grep -q "of $(wc -l <segment
 ok $? "a model is tuned"
 kb dump >one && grep -q '^kind graph$' one && grep -q '^plan [0-9]' one && grep -q '^trials 1$' one
 ok $? "records of kind graph"
+is "$(grep -c '^expected-by ' one) $(awk '$1 == "expected-by" && $2 == 0' one | wc -l)" "$(grep -c '^expected [0-9]' one) 1" "what was expected: of the first by the cost model alone, of others by what was timed"
 tune-graph --trials 1 m.g -o again.g 2>err && cmp tuned.g again.g && kb dump | cmp - one
 ok $? "again: the same result, nothing is timed"
 ge-check -q tuned.g && ge-schedule -q tuned.g | ge-plan -q | ge-emit -q -o lib && equal lib.so m.g

@@ -78,6 +78,10 @@ void book_put(const struct book *b, const struct segment *s, const struct choice
 	kb_set_field(&r, "how", c->how, &a);
 	if (c->predicted > 0)
 		kb_set_field(&r, "predicted", arena_printf(&a, "%.6g", c->predicted), &a);
+	if (c->predicted > 0 && !remeasurement) {
+		kb_set_field(&r, "expected", arena_printf(&a, "%.6g", c->expected), &a);
+		kb_set_field(&r, "expected-by", c->like_usual ? "usual" : arena_printf(&a, "%zu", c->like), &a);
+	}
 	measurement_put(&r, &c->result, &a);
 	if (remeasurement)
 		kb_set_field(&r, "remeasurement", arena_printf(&a, "%d", remeasurement), &a);
@@ -161,6 +165,27 @@ void book_recall(const struct book *b, struct segment *s, bool here, struct aren
 	s->foreign = !is_measured_so(b, r);
 	s->mean = number(r, "mean");
 	s->how = arena_str(a, field(r, "how"));
+}
+
+/* Median picoseconds of the candidate in a record's samples, as seconds; 0: there are none. */
+static double candidate_seconds(const struct kb_record *r, struct arena *a)
+{
+	struct measurement m = {0};
+
+	measurement_samples(field(r, "samples"), &m, a);
+	for (size_t i = 0; i < m.npairs; i++)
+		m.pair[i].base = m.pair[i].candidate;
+	return measurement_base_seconds(&m);
+}
+
+void book_paces(const struct book *b, struct paces *out, struct arena *a)
+{
+	struct kb_list l = {0};
+
+	kb_find(b->kb, "graph", NULL, &l, a);
+	for (size_t i = 0; i < l.n; i++)
+		if (is_measured_so(b, &l.a[i]))
+			paces_add(out, field(&l.a[i], "task"), number(&l.a[i], "predicted"), candidate_seconds(&l.a[i], a));
 }
 
 double book_choices(const struct book *b, const struct segment *s, struct choices *out, struct arena *a)

@@ -27,10 +27,10 @@ static void say(const struct tuning *t, const struct choice *c)
 	if (!t->why)
 		return;
 	if (!c->measured)
-		warn("  %s: not timed: %.3g us by the cost model", c->how, 1e6 * c->predicted);
+		warn("  %s: not timed: %.3g us expected", c->how, 1e6 * c->expected);
 	else if (verdict_timed(r->verdict))
-		warn("  %s: %s, %.3f (%.3f to %.3f); %.3g us by the cost model", c->how, verdict_name(r->verdict), r->ratio, r->lo, r->hi,
-		     1e6 * c->predicted);
+		warn("  %s: %s, %.3f (%.3f to %.3f); %.3g us expected", c->how, verdict_name(r->verdict), r->ratio, r->lo, r->hi,
+		     1e6 * c->expected);
 	else
 		warn("  %s: %s: %s", c->how, verdict_name(r->verdict), r->why ? r->why : "");
 }
@@ -73,9 +73,24 @@ static void predict(struct tuning *t, struct choice *c)
 	const char *reason = is_over(t) ? "the time is over" : "it is the usual one";
 	bool none = is_over(t) || !memcmp(c->group, s->usual, s->n * sizeof *s->usual);
 
+	if (c->predicted > 0)
+		return;
 	c->predicted = none ? INFINITY : bench_predict(&t->bench, c->group, &t->arena, &reason);
 	if (t->why && !stop && !isfinite(c->predicted))
 		warn("  %s: cannot be: %s", c->how, reason);
+}
+
+/* What was timed tells what to expect of others: of this segment, and of others. */
+static void learn(struct tuning *t, const struct choice *c)
+{
+	struct segment *s = t->bench.segment;
+	struct measurement m = c->result;
+
+	if (!verdict_timed(m.verdict) || !m.npairs)
+		return;
+	double base = measurement_base_seconds(&m);
+	s->usual_seconds = s->usual_seconds > 0 ? fmin(s->usual_seconds, base) : base;
+	paces_add(&t->paces, s->text, c->predicted, base * m.ratio);
 }
 
 /* The best few of the choices by the cost model are timed. The fastest that is faster than the usual for sure; NULL: none. */
@@ -91,12 +106,14 @@ static struct choice *try_choices(struct tuning *t, struct choices *l)
 		qsort(l->a, l->n, sizeof *l->a, by_predicted);
 	for (size_t i = 0; i < l->n && isfinite(l->a[i].predicted); i++) {
 		struct choice *c = &l->a[i];
+		expect(t, s, c);
 		book_recall_choice(&t->book, s, c, 0, &t->arena);
 		if (!c->measured && done < t->trials && !is_over(t)) {
 			if (!measure(t, c, done))
 				return stop ? best : NULL;
 			c->measured = true;
 			book_put(&t->book, s, c, 0, 0);
+			learn(t, c);
 		}
 		done += c->measured;
 		say(t, c);
@@ -152,12 +169,14 @@ static void confirm_foreign(struct tuning *t)
 /* From the usual groups on, a step at a time while each is faster than the last. */
 static void walk(struct tuning *t, struct module *m)
 {
-	const uint32_t *from = t->bench.segment->usual;
+	struct segment *s = t->bench.segment;
+	const uint32_t *from = s->usual;
 	struct choice *best = NULL;
 
 	for (int step = 0; step < STEPS_MOST && from; step++) {
-		struct choices l = {0};
-		choices_near(m, from, &l, &t->arena);
+		struct choices l = step ? (struct choices){0} : s->first;
+		if (!l.n)
+			choices_near(m, from, &l, &t->arena);
 		struct choice *next = try_choices(t, &l);
 		bool better = next && (!best || next->result.ratio < AHEAD * best->result.ratio);
 		best = better ? next : best;
@@ -167,19 +186,53 @@ static void walk(struct tuning *t, struct module *m)
 		confirm(t, best);
 }
 
-void search_segment(struct tuning *t, struct segment *s)
+static bool is_to_search(const struct tuning *t, const struct segment *s) { return (!s->done || s->foreign) && t->trials && !is_over(t); }
+
+/* Makes the segment the one that is tried. */
+static struct module *open_segment(struct tuning *t, struct segment *s)
 {
 	const char *reason;
-
-	book_recall(&t->book, s, false, &t->arena);
-	if (s->foreign && t->trials && is_over(t))
-		book_recall(&t->book, s, true, &t->arena);
-	if ((s->done && !s->foreign) || !t->trials || is_over(t))
-		return;
 	struct module *m = segment_module(s->text, &t->arena, &reason);
+
 	if (!m || graph(m, m->main)->nodes.n != s->n)
 		BUG("a segment's text is not read back: %s", m ? s->text : reason);
 	bench_begin(&t->bench, s, m);
+	return m;
+}
+
+void search_look(struct tuning *t, struct segment *s)
+{
+	const char *reason;
+	struct choices known = {0};
+	double best = INFINITY;
+
+	book_recall(&t->book, s, false, &t->arena);
+	s->usual_seconds = book_choices(&t->book, s, &known, &t->arena);
+	vec_free(&known);
+	if (s->done || !is_to_search(t, s))
+		return;
+	struct module *m = open_segment(t, s);
+	s->usual_predicted = bench_predict(&t->bench, s->usual, &t->arena, &reason);
+	choices_near(m, s->usual, &s->first, &t->arena);
+	for (size_t i = 0; i < s->first.n && !is_over(t); i++) {
+		predict(t, &s->first.a[i]);
+		expect(t, s, &s->first.a[i]);
+		best = fmin(best, s->first.a[i].expected);
+	}
+	struct choice usual = {.predicted = s->usual_predicted};
+	expect(t, s, &usual);
+	s->gain = isfinite(best) && isfinite(usual.expected) ? (double)s->part.n * (usual.expected - best) : -INFINITY;
+	module_free(m);
+	t->bench.segment = NULL;
+}
+
+void search_segment(struct tuning *t, struct segment *s)
+{
+	if (s->foreign && t->trials && is_over(t))
+		book_recall(&t->book, s, true, &t->arena);
+	if (!is_to_search(t, s))
+		return;
+	struct module *m = open_segment(t, s);
 	if (s->foreign)
 		confirm_foreign(t);
 	if (!s->done)

@@ -14,7 +14,10 @@
 struct choice {
 	uint32_t *group;
 	const char *how;  /* in words: what differs from the usual */
-	double predicted; /* seconds, by the cost model; infinite: it has no kernels */
+	double predicted; /* seconds, by the cost model; infinite: it has no kernels. 0: not yet known */
+	double expected;  /* seconds on this machine */
+	bool like_usual;  /* that is the prediction by how long the usual groups take beside theirs, */
+	size_t like;      /* else by so many other segments; 0: the prediction itself */
 	bool measured;
 	struct measurement result; /* against the usual */
 };
@@ -34,16 +37,19 @@ void choice_settle(uint32_t *group, uint32_t n);
 
 /* Parts of a model that compute the same. */
 struct segment {
-	const char *text;      /* of the task of the whole segment */
-	uint32_t n;            /* statements */
-	const uint32_t *usual; /* statement: its group by the rules */
-	VEC(const sym *) part; /* for each place: the names of its nodes in a plan, by statement */
-	bool done;             /* searched before, with as many trials */
-	const uint32_t *won;   /* confirmed to be faster; NULL: none */
-	bool foreign;          /* what won was measured elsewhere, or with weights that were not as cold */
-	const char *how;       /* in words */
-	double mean;           /* of the choice that won, against the usual one, over all measurements */
-	bool failed;           /* its usual groups have no library */
+	const char *text;                      /* of the task of the whole segment */
+	uint32_t n;                            /* statements */
+	const uint32_t *usual;                 /* statement: its group by the rules */
+	VEC(const sym *) part;                 /* for each place: the names of its nodes in a plan, by statement */
+	bool done;                             /* searched before, with as many trials */
+	const uint32_t *won;                   /* confirmed to be faster; NULL: none */
+	bool foreign;                          /* what won was measured elsewhere, or with weights that were not as cold */
+	const char *how;                       /* in words */
+	double mean;                           /* of the choice that won, against the usual one, over all measurements */
+	bool failed;                           /* its usual groups have no library */
+	struct choices first;                  /* one step from the usual groups, predicted; none: not looked at */
+	double usual_predicted, usual_seconds; /* of the usual groups, by the cost model and as timed; 0: not known */
+	double gain;                           /* seconds of a run of the model that the best of them is expected to save */
 };
 struct segments {
 	VEC(struct segment) a;
@@ -89,6 +95,21 @@ bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct
 /* bench_measure for whole models, of files with groups and layouts: the median of three processes, or the first verdict that is no timing. */
 void bench_whole(struct bench *b, const char *usual, const char *other, struct measurement *r, struct arena *a);
 
+/* ---- expect.c ---- */
+
+/* How many times as long segments took as the cost model says. */
+struct pace {
+	const char *task;
+	VEC(double) times;
+};
+struct paces {
+	struct pace *a;
+	size_t n, cap;
+};
+void paces_add(struct paces *p, const char *task, double predicted, double seconds);
+/* The median over segments, of which each has its own median, except this one; 1: there are no others. *segments: how many. */
+double pace_of(const struct paces *p, const char *task, size_t *segments);
+
 /* ---- records.c ---- */
 
 struct book {
@@ -106,6 +127,8 @@ void book_recall(const struct book *b, struct segment *s, bool here, struct aren
 void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, int remeasurement, struct arena *a);
 /* What was measured of the segment here, without remeasurements, each plan once. The median time of the usual groups; 0: not known. */
 double book_choices(const struct book *b, const struct segment *s, struct choices *out, struct arena *a);
+/* Reads how long the segments that were timed here took. Arena. */
+void book_paces(const struct book *b, struct paces *out, struct arena *a);
 /* Writes that measurement. mean: over all remeasurements, of the last one of a choice that is confirmed; else 0. */
 void book_put(const struct book *b, const struct segment *s, const struct choice *c, int remeasurement, double mean);
 /* The same of a whole model with a plan, both named by digests; and its verdict, VERDICT_COUNT where it is not known. */
@@ -124,12 +147,17 @@ struct tuning {
 	double deadline; /* by now_seconds; 0: none */
 	bool why;        /* says what came of each */
 	struct progress progress;
+	struct paces paces;       /* of this machine, with weights as cold as now */
 	struct measurement whole; /* of the model with other groups; VERDICT_COUNT: none */
 	size_t timed, won;        /* so far: measurements; segments with other groups */
 	struct arena arena;
 };
 /* Finds s->won: what is known of the segment, then what trials find until the deadline or a signal. */
 void search_segment(struct tuning *t, struct segment *s);
+/* To be called before: what is known of it and, if it is to be searched, what to expect of the first step. */
+void search_look(struct tuning *t, struct segment *s);
+/* expect.c. Sets c->expected and the two that follow, of a choice that was predicted. */
+void expect(const struct tuning *t, const struct segment *s, struct choice *c);
 
 /* ---- picture.c, report.c ---- */
 
