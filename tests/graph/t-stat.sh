@@ -42,6 +42,23 @@ is "$(sed -n '/^sizes/,/native/p' n.txt | tr -s ' \n' ' ')" "sizes b 2 to 8, a m
 steps 1 on kernels, 1 of them for all sizes, 0 with others for some sizes, 0 in plainer loops \
 1 native, 0 on the slow path, 0 branches and loops " "sizes that vary, and what runs the steps"
 is "$(ge-stat --json open.g | sed 's/.*"sizes": //')" '[{"name": "b", "least": 2, "most": 8, "multiple": 2}, {"name": "n", "least": 0, "most": null, "multiple": 1}], "sizes_found": 1, "steps": {"kernels": 1, "open": 1, "versions": 0, "plain": 0, "native": 1, "slow": 0, "flow": 0}}' "the same in JSON"
+cat >groups.txt <<'X'
+hone-text 1
+module ir=10 opset=28
+graph main {
+  input x: f32[64,64]
+  input y: f32[1,4096]
+  p = MatMul(x, x)
+  s = Softmax(y) {axis=-1}
+  output p = p
+  output s = s
+}
+X
+ge-load groups.txt | ge-shape | ge-fuse -q | ge-layout -q -o laid.g
+ge-schedule -q --no-kb --target x86-64-v3 laid.g -o scheduled.g
+is "$(ge-stat scheduled.g | sed -n '/^group /,/^all /p' | awk 'NR > 1 && $2 > 0 { n[$1]++; t[NR] = $2; s += $4 } END { print n["p"], n["s"], n["all"], (t[2] >= t[3]), int(s + 0.5) }')" \
+	"1 1 1 1 100" "groups, the longest first: times and shares"
+is "$(ge-stat --json scheduled.g | grep -o '"picoseconds": [1-9][0-9]*, "share": 0[.]' | wc -l) $(ge-stat laid.g | grep -c '^group ')" "2 0" "the same in JSON; none before ge-schedule"
 ge-stat no-such-file 2>err
 is "$? $(wc -l <err)" "66 1" "a missing file"
 done_testing

@@ -334,6 +334,7 @@ static void print_text(const struct stat *s)
 	print_plan(s);
 	if (s->unsized)
 		printf("%" PRIu64 " nodes have results of unknown size, which FLOPs and results leave out; ge-shape --set\n", s->unsized);
+	print_groups(s->m);
 }
 
 static void print_json_ends(const struct stat *s, bool inputs)
@@ -387,6 +388,7 @@ static void print_json(const struct stat *s)
 	printf(", \"rates\": ");
 	json_str(stdout, last_rates(s->m));
 	print_json_open(s);
+	print_json_groups(s->m);
 	printf("}\n");
 }
 
