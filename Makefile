@@ -294,7 +294,7 @@ install: all
 	install -D -m 644 build/libhone_eval.a $(DESTDIR)$(PREFIX)/lib/hone/libhone_eval.a
 	install -m 644 share/hone.mk $(DESTDIR)$(PREFIX)/share/hone
 	$(if $(CROSS),,rm -f $(DESTDIR)$(PREFIX)/share/hone/kb && bin/kb load -q --kb $(DESTDIR)$(PREFIX)/share/hone/kb share/kb/winners.txt)
-	install -m 755 clients/torch_plan.py $(DESTDIR)$(PREFIX)/share/hone
+	install -m 755 $(wildcard clients/*.py) $(DESTDIR)$(PREFIX)/share/hone
 	install -D -m 644 share/completions/hone $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
 	install -m 644 $(wildcard tools/*/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard doc/*.5) $(DESTDIR)$(PREFIX)/share/man/man5

@@ -255,13 +255,16 @@ void library_run(struct library *l, struct tensor *const *in, struct tensor *con
 
 /* ---- timing ---- */
 
-static struct timing timing_of(double *t, size_t n)
+struct timing timing_of(double *t, size_t n)
 {
 	struct timing r = {.runs = n};
 
 	qsort(t, n, sizeof *t, ascending);
 	r.min = t[0];
 	r.median = sorted_median(t, n);
+	r.quarter = t[(n - 1) / 4];
+	r.three_quarters = t[n - 1 - (n - 1) / 4];
+	r.p90 = t[(n * 9 + 9) / 10 - 1];
 	r.p99 = t[(n * 99 + 99) / 100 - 1];
 	for (size_t i = 0; i < n; i++)
 		r.mean += t[i] / (double)n;
@@ -276,10 +279,12 @@ static double processor_seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* As many runs as fill about 10 ms, then a short peak loop: a slow phase of the machine meets both. */
+/* A turn is as many runs as fill some milliseconds, then a short peak loop: a slow phase of the machine meets both. Beside another the
+ * first run of a turn is not timed: it fills the caches again. */
 struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps,
-			   struct arena *a)
+			   const struct other_turns *other, struct arena *a)
 {
+	const double turn = other ? 0.05 : 0.01;
 	struct pointers p = pointers_of(l, in, out, a);
 	struct bench b = {.step = ARENA_ARRAY(a, double, l->model->num_steps)};
 	VEC(double) times = {0}, processor = {0};
@@ -290,19 +295,27 @@ struct bench library_bench(struct library *l, struct tensor *const *in, struct t
 	for (start = now_seconds(); now_seconds() - start < 0.1 * seconds;)
 		run_once(l, p, NULL);
 	for (end = now_seconds() + seconds; now_seconds() < end || times.n < 3;) {
+		if (other)
+			run_once(l, p, NULL);
+		size_t first = times.n;
 		double slice = now_seconds();
 		do {
 			double own = processor_seconds(), t = now_seconds();
 			run_once(l, p, NULL);
 			vec_push(&times, now_seconds() - t);
 			vec_push(&processor, processor_seconds() - own);
-		} while (now_seconds() - slice < 0.01);
+		} while (now_seconds() - slice < turn);
 		if (steps) {
 			run_once(l, p, b.step);
 			timed++;
 		}
 		if ((peak = peak_flops(l->model->vector_bytes, 0.001)) > b.peak)
 			b.peak = peak;
+		if (other) {
+			double begun = now_seconds();
+			other->take(other->arg, turn, times.a + first, times.n - first);
+			end += now_seconds() - begun;
+		}
 	}
 	b.run = timing_of(times.a, times.n);
 	b.run.processor = timing_of(processor.a, processor.n).median;

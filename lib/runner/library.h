@@ -35,7 +35,7 @@ void library_run(struct library *l, struct tensor *const *in, struct tensor *con
 /* Order statistics of timed runs, in seconds. */
 struct timing {
 	size_t runs;
-	double min, median, p99, mean;
+	double min, quarter, median, three_quarters, p90, p99, mean;
 	double processor; /* median of the processor time, of all threads */
 };
 struct bench {
@@ -45,7 +45,15 @@ struct bench {
 	double *step; /* seconds of each step (mean over runs that were timed step by step), num_steps of them */
 	int core;     /* it ran on, at the end */
 };
-/* Runs for about that many seconds after warming up; peak loop and runs take turns. a: for the result. */
+/* Somebody else who is timed in the same run: after each turn of the library, take(arg, seconds, ...) lets it have as long a one. own: the n
+ * times of the library's turn, which it may sort. */
+struct other_turns {
+	void (*take)(void *arg, double seconds, double *own, size_t n);
+	void *arg;
+};
+/* Order statistics of n times, which it sorts; n > 0. */
+struct timing timing_of(double *t, size_t n);
+/* Runs for about that many seconds after warming up; peak loop and runs take turns, and `other`, where it is not NULL. a: for the result. */
 struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps,
-			   struct arena *a);
+			   const struct other_turns *other, struct arena *a);
 #endif

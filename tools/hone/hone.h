@@ -10,7 +10,7 @@
 
 /* ---- the command line (options.c) ---- */
 
-enum verb_id { V_BUILD = 1, V_TUNE = 2, V_SIMPLIFY = 4, V_QUANTIZE = 8, V_PASSES = 16 };
+enum verb_id { V_BUILD = 1, V_TUNE = 2, V_SIMPLIFY = 4, V_QUANTIZE = 8, V_PASSES = 16, V_BENCH = 32 };
 
 struct hone;
 struct verb {
@@ -31,6 +31,11 @@ struct option_row {
 	const char *as; /* its name there, if it is another */
 };
 
+struct words {
+	const char **a;
+	size_t n, cap;
+};
+
 struct given {
 	const struct option_row *row;
 	const char *value; /* NULL: it takes none */
@@ -43,11 +48,6 @@ void help_print(const struct verb *v); /* NULL: of all */
 
 /* ---- one run of hone ---- */
 
-struct words {
-	const char **a;
-	size_t n, cap;
-};
-
 /* A line of the report. */
 struct stage_line {
 	const char *name;
@@ -59,6 +59,7 @@ struct hone {
 	const struct verb *verb;
 	const char *line; /* the command, for a shell to read */
 	const char *model, *stem;
+	struct words models; /* of a verb that takes several: all of them */
 	VEC(struct given) given;
 	bool quiet;
 	struct arena arena; /* of texts, for the life of the process */
@@ -178,6 +179,7 @@ const char *stage_name(enum stage_id s);
 
 void build(struct hone *h);
 void passes(struct hone *h);
+void bench(struct hone *h);
 void tune(struct hone *h);
 void simplify(struct hone *h);
 void quantize(struct hone *h);

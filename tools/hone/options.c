@@ -6,7 +6,7 @@
 #include "common/shown.h"
 #include "hone.h"
 
-enum { MODELS = V_BUILD | V_TUNE | V_PASSES, LIBRARIES = V_BUILD | V_TUNE, ALL = MODELS | V_SIMPLIFY | V_QUANTIZE };
+enum { MODELS = V_BUILD | V_TUNE | V_PASSES | V_BENCH, LIBRARIES = V_BUILD | V_TUNE, ALL = MODELS | V_SIMPLIFY | V_QUANTIZE };
 
 static const struct verb verbs[] = {
 	{"build", V_BUILD, "hone build [OPTION...] MODEL.onnx [-o STEM]",
@@ -21,6 +21,8 @@ static const struct verb verbs[] = {
 	 "hone simplify writes a smaller model that computes the same.", simplify},
 	{"quantize", V_QUANTIZE, "hone quantize [OPTION...] MODEL.onnx --data SAMPLES -o OUT.onnx",
 	 "hone quantize writes a model that computes nearly the same on bytes.", quantize},
+	{"bench", V_BENCH, "hone bench [OPTION...] MODEL.onnx...",
+	 "hone bench builds models and times them, in turns with ONNX Runtime where it is\ninstalled, and prints a table.", bench},
 	{"passes", V_PASSES, "hone passes [OPTION...] MODEL [-o FILE.g]",
 	 "hone passes runs the passes of hone build, up to one of them, and writes the graph.", passes},
 	{0},
@@ -58,8 +60,8 @@ static const struct option_row rows[] = {
 	 "made for one of the targets that ge-emit --help lists,\nor a row as kb prints them; build: for each of several"},
 	{"model", 0, "FILE", MODELS, "schedule",
 	 "schedules, for one thread, by a cost model that tune-model\nmade; none: the default ones"},
-	{"kb", 0, "FILE", V_BUILD | V_PASSES, "schedule mixed-choice", "the knowledge base: what tunings measured to be faster"},
-	{"no-kb", 0, NULL, V_BUILD | V_PASSES, "schedule", "leave that out"},
+	{"kb", 0, "FILE", V_BUILD | V_PASSES | V_BENCH, "schedule mixed-choice", "the knowledge base: what tunings measured to be faster"},
+	{"no-kb", 0, NULL, V_BUILD | V_PASSES | V_BENCH, "schedule", "leave that out"},
 	{"threads", 0, "N", MODELS, "plan first-plan library", "the library uses at most N threads (1)"},
 	{"lanes", 0, "N", MODELS, "plan", "branches side by side, N at a time; 1: none (where\nthat is faster)"},
 	{"jobs", 'j', "N", LIBRARIES, "emit compiler", "compilers at a time"},
@@ -111,6 +113,14 @@ static const struct option_row rows[] = {
 	 "make the ranges of channels alike first, by products that\nmake them; without, where that takes most of the error"},
 	{"no-equalize", 0, NULL, V_QUANTIZE, "", "not by itself"},
 	{"smooth", 0, "A", V_QUANTIZE, "balance", "the same by normalisations; A of it goes into weights"},
+
+	{"sizes", 0, "NAME=SIZE,...", V_BENCH, "", "a library for each of these sizes; repeated: each with\neach"},
+	{"seconds", 0, "S", V_BENCH, "bench", "time of each library (2), and as much of the peer"},
+	{"range", 0, "INPUT=LO:HI", V_BENCH, "bench", "range of a random input"},
+	{"seed", 0, "N", V_BENCH, "bench", "of the random inputs (0)"},
+	{"alone", 0, NULL, V_BENCH, "", "without ONNX Runtime"},
+	{"", 'o', "FILE", V_BENCH, "", "the table as a file: .txt, .md, .csv or .json"},
+	{"json", 0, NULL, V_BENCH, "", "the report is JSON"},
 
 	{"", 'o', "FILE.g", V_PASSES, "", "where to; without, standard output"},
 	{"from", 0, "STAGE", V_PASSES, "", "MODEL is a graph that has the stages before this"},
@@ -214,11 +224,13 @@ static int read_option(struct hone *h, int argc, char **argv, int i)
 
 static void take_file(struct hone *h, const char *file)
 {
+	if (h->verb->id == V_BENCH)
+		words_add(&h->models, *file == '-' ? text(h, "./%s", file) : file);
 	if (!h->model)
 		h->model = file;
 	else if (h->verb->id == V_SIMPLIFY && !h->stem)
 		h->stem = file;
-	else
+	else if (h->verb->id != V_BENCH)
 		die(EX_BADUSE, "%s: an argument too many; hone help %s", file, h->verb->name);
 }
 

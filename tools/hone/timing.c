@@ -33,7 +33,7 @@ bool library_of(struct hone *h, const char *graph, const char *name)
 }
 
 /* run-dev --bench; what it measured in *f. */
-static bool bench(struct hone *h, const char *library, const char *seconds, const char *set, double limit, struct facts *f)
+static bool bench_library(struct hone *h, const char *library, const char *seconds, const char *set, double limit, struct facts *f)
 {
 	struct child c = {.out = text(h, "%s/bench", h->work), .limit = limit};
 
@@ -56,7 +56,7 @@ double library_least(struct hone *h, const char *library)
 {
 	struct facts f;
 
-	return bench(h, library, "0.3", NULL, 0, &f) ? facts_value(&f, "min") : NAN;
+	return bench_library(h, library, "0.3", NULL, 0, &f) ? facts_value(&f, "min") : NAN;
 }
 
 bool library_time(struct hone *h, const char *library, const char *json)
@@ -108,7 +108,7 @@ static bool time_some(struct hone *h, const struct facts *open, double seconds, 
 		*set = open_sizes(h, open, size[i]);
 		if (rest <= 0 || !*set)
 			return false;
-		if (bench(h, library, "0.2", *set, rest, f))
+		if (bench_library(h, library, "0.2", *set, rest, f))
 			return true;
 	}
 	return false;

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/json.h"
+#include "common/progress.h"
 #include "common/option.h"
 #include "common/shown.h"
 #include "common/tool.h"
@@ -21,7 +23,7 @@
 static struct input_spec spec;
 static bool bench, force, kernels, serve, probed;
 static double seconds = 2;
-static const char *weights, *target, *sets, *base;
+static const char *weights, *target, *sets, *base, *peer_command;
 static uint64_t cold_bytes;
 static struct step_spec stepped;
 static int threads;
@@ -33,6 +35,7 @@ enum {
 	OPT_FORCE,
 	OPT_KERNELS,
 	OPT_LOAD_STATE,
+	OPT_PEER,
 	OPT_PROBE,
 	OPT_RANGE,
 	OPT_SAVE_STATE,
@@ -60,6 +63,7 @@ static error_t option(int key, char *arg)
 	case OPT_COLD: cold_bytes = option_count("--cold-weights", arg, 0, RUNNER_COLD_MAX >> 20) << 20; break;
 	case OPT_FORCE: force = true; break;
 	case OPT_KERNELS: kernels = true; break;
+	case OPT_PEER: peer_command = arg; break;
 	case OPT_PROBE: probed = true; break;
 	case OPT_SERVE: serve = true; break;
 	case OPT_SET:
@@ -171,7 +175,23 @@ static void print_kernels(const struct hone_model *m, const struct bench *b, str
 	       100 * t.slow, 100 * t.flow);
 }
 
-static void print_bench(const struct hone_model *m, const struct bench *b)
+/* What was timed beside the library, and what opening it took. */
+struct beside {
+	const char *peer; /* NULL: none */
+	struct peer_times times;
+	double load; /* seconds */
+};
+
+static void print_peer(const struct beside *o)
+{
+	const struct peer_times *t = &o->times;
+
+	printf("%s: min %.4f ms, median %.4f ms, p99 %.4f ms\n", shown(o->peer), 1e3 * t->run.min, 1e3 * t->run.median, 1e3 * t->run.p99);
+	printf("the library takes %.3f (%.3f to %.3f) of its time, %zu turns; outputs differ by %.1e\n", t->ratio.median, t->ratio.quarter,
+	       t->ratio.three_quarters, t->ratio.runs, t->differs);
+}
+
+static void print_bench(const struct hone_model *m, const struct bench *b, const struct beside *o)
 {
 	double rate = b->flops / b->run.median;
 
@@ -179,6 +199,8 @@ static void print_bench(const struct hone_model *m, const struct bench *b)
 	       shown(m->compiler));
 	printf("min %.4f ms, median %.4f ms, p99 %.4f ms, %.1f a second\n", 1e3 * b->run.min, 1e3 * b->run.median, 1e3 * b->run.p99,
 	       1 / b->run.mean);
+	if (o->peer)
+		print_peer(o);
 	for (int i = 0; i < m->num_inputs; i++)
 		for (int k = 0; m->inputs[i].symbol && k < m->inputs[i].rank; k++)
 			if (m->inputs[i].symbol[k]) /* then it is not known how many */
@@ -197,7 +219,39 @@ static void put_member(const char *name, double v)
 	json_num(stdout, v);
 }
 
-static void print_json(const struct hone_model *m, const struct bench *b, struct arena *a)
+static void put_timing(const struct timing *t)
+{
+	put_member("min", t->min);
+	put_member("quarter", t->quarter);
+	put_member("median", t->median);
+	put_member("three_quarters", t->three_quarters);
+	put_member("p90", t->p90);
+	put_member("p99", t->p99);
+	put_member("mean", t->mean);
+}
+
+/* The most memory that this process had so far, in bytes. */
+static double most_memory(void)
+{
+	struct rusage u;
+
+	return getrusage(RUSAGE_SELF, &u) ? NAN : 1024.0 * (double)u.ru_maxrss;
+}
+
+static void put_peer(const struct beside *o)
+{
+	printf(",\"peer\":{\"name\":");
+	json_str(stdout, o->peer);
+	printf(",\"runs\":%zu", o->times.run.runs);
+	put_timing(&o->times.run);
+	put_member("differs", o->times.differs);
+	put_member("ratio", o->times.ratio.median);
+	put_member("ratio_quarter", o->times.ratio.quarter);
+	put_member("ratio_three_quarters", o->times.ratio.three_quarters);
+	putchar('}');
+}
+
+static void print_json(const struct hone_model *m, const struct bench *b, const struct beside *o, struct arena *a)
 {
 	struct share *s = ARENA_ARRAY(a, struct share, m->num_steps + 1);
 	int n = kernels ? shares_of(m, b, s) : 0;
@@ -209,13 +263,14 @@ static void print_json(const struct hone_model *m, const struct bench *b, struct
 	printf(",\"compiler\":");
 	json_str(stdout, m->compiler);
 	printf(",\"core\":%d,\"runs\":%zu", b->core, b->run.runs);
-	put_member("min", b->run.min);
-	put_member("median", b->run.median);
-	put_member("p99", b->run.p99);
-	put_member("mean", b->run.mean);
+	put_timing(&b->run);
 	put_member("processor", b->run.processor);
+	put_member("load", o->load);
+	put_member("memory", most_memory());
 	put_member("flop", b->flops);
 	put_member("peak", b->peak);
+	if (o->peer)
+		put_peer(o);
 	printf(",\"kernels\":[");
 	for (int i = 0; i < n; i++) {
 		printf("%s{\"kernel\":", i ? "," : "");
@@ -292,6 +347,37 @@ static int run_probe(const struct tool_args *a)
 	return EX_GOOD;
 }
 
+static const struct named_tensor *named(const struct hone_tensor *t, struct tensor *const *x, int n, struct arena *a)
+{
+	struct named_tensor *v = ARENA_ARRAY(a, struct named_tensor, n);
+
+	for (int i = 0; i < n; i++)
+		v[i] = (struct named_tensor){arena_str(a, t[i].name), x[i]};
+	return v;
+}
+
+static void run_bench(struct library *l, struct tensor **in, struct tensor **out, double load, bool json, struct arena *a)
+{
+	const struct hone_model *m = l->model;
+	struct beside o = {.load = load};
+	struct other_turns turns = {peer_turn, NULL};
+
+	if (peer_command)
+		turns.arg = peer_begin(peer_command, m->num_inputs, named(m->inputs, in, m->num_inputs, a));
+	struct bench b = library_bench(l, in, out, seconds, kernels, peer_command ? &turns : NULL, a);
+	if (peer_command) {
+		o.peer = peer_name(turns.arg);
+		o.times = peer_end(turns.arg, m->num_outputs, named(m->outputs, out, m->num_outputs, a), a);
+	}
+	if (json) {
+		print_json(m, &b, &o, a);
+		return;
+	}
+	print_bench(m, &b, &o);
+	if (kernels)
+		print_kernels(m, &b, a);
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
@@ -303,6 +389,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		tool_usage();
 	if (cold_bytes && !base)
 		die(EX_BADUSE, "--cold-weights: --against says what is timed");
+	if (peer_command && !bench)
+		die(EX_BADUSE, "--peer goes with --bench");
 	if (base)
 		return run_against(a);
 	bool nothing = !a->nfile && !a->out && !bench && !kernels && !stepped.steps;
@@ -321,7 +409,9 @@ static int run(const struct tool *t, struct tool_args *a)
 	if ((bench || kernels) && target_is_emulated())
 		die(EX_NOTAVAIL, "%s: this machine is emulated, and its times say nothing; -o FILE.npz takes the outputs",
 		    bench ? "--bench" : "--kernels");
+	double load = now_seconds();
 	library_open(&l, a->file[0], weights, threads);
+	load = now_seconds() - load;
 	if (stepped.steps) {
 		struct tensor **out = steps_run(&l, &spec, &stepped, &arena);
 		if (a->out)
@@ -340,16 +430,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	library_run(&l, in, out, &arena);
 	if (a->out)
 		write_outputs(&l, out, a->out, &arena);
-	if (bench || kernels) {
-		struct bench b = library_bench(&l, in, out, seconds, kernels, &arena);
-		if (a->json) {
-			print_json(l.model, &b, &arena);
-		} else {
-			print_bench(l.model, &b);
-			if (kernels)
-				print_kernels(l.model, &b, &arena);
-		}
-	}
+	if (bench || kernels)
+		run_bench(&l, in, out, load, a->json, &arena);
 	library_close(&l);
 	arena_release(&arena);
 	return EX_GOOD;
@@ -367,6 +449,7 @@ static const struct argp_option options[] = {
 	{"weights", OPT_WEIGHTS, "FILE", 0, "the weights, where they are not beside the library"},
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},
 	{"against", OPT_AGAINST, "BASE.so", 0, "time it against that library, in turns: which is faster, and by how much"},
+	{"peer", OPT_PEER, "COMMAND", 0, "--bench: another program that computes the same, timed in turns"},
 	{"cold-weights", OPT_COLD, "MB", 0, "--against: weights move between copies of so much in all"},
 	{"seconds", OPT_SECONDS, "S", 0, "time for --bench, --against or --probe (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include "op/npy.h"
 #include "runner/against.h"
+#include "runner/library.h"
 #include "runner/oracle.h"
 /* Tasks as lib/op writes them, evaluated by its rows and, element by element, by the stages of lib/loop. */
 extern const struct oracle task_oracle;
@@ -14,6 +15,22 @@ void probe(double seconds, bool force, bool json);
 /* ---- against.c ---- */
 /* Times a library against another that takes and gives the same (else 65), and prints what was measured. */
 void against(const char *path, const char *base, const struct against *how, const struct input_spec *spec, bool json);
+
+/* ---- peer.c ---- */
+struct peer;
+/* Starts the command, hands it these inputs, and waits until it has run once. What ends early: die(69); what it says otherwise than
+ * run-dev(1) has it: die(65). The peer stays for the life of the process. */
+struct peer *peer_begin(const char *command, int n, const struct named_tensor *in);
+const char *peer_name(const struct peer *p);
+/* Lets it run for that long; as struct other_turns wants it. */
+void peer_turn(void *peer, double seconds, double *own, size_t n);
+struct peer_times {
+	struct timing run;   /* of the peer */
+	struct timing ratio; /* of the library's median to the peer's, turn by turn */
+	double differs;      /* the largest difference of an output, to its largest element */
+};
+/* Ends it. out: what the library gave for the same inputs. */
+struct peer_times peer_end(struct peer *p, int n, const struct named_tensor *out, struct arena *a);
 
 /* ---- steps.c ---- */
 struct step_spec {

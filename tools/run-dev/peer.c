@@ -1,0 +1,167 @@
+/* --peer: another program that computes the same model, timed in turns with the library. Its side of the conversation is in run-dev(1). */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/msg.h"
+#include "common/scratch.h"
+#include "common/shown.h"
+#include "common/vec.h"
+#include "op/op.h"
+#include "run-dev.h"
+
+struct peer {
+	const char *command;
+	pid_t child;
+	FILE *to, *from;
+	char *line; /* the last that it said */
+	size_t size;
+	char *name; /* what it says it is */
+	char *outputs;
+	struct scratch folder;
+	VEC(double) times, ratios;
+};
+
+static void remove_folder(void *arg) { scratch_remove(&((struct peer *)arg)->folder); }
+
+/* How it ended; it has. */
+static noreturn void ended(struct peer *p)
+{
+	int status = 0;
+
+	fclose(p->to);
+	waitpid(p->child, &status, 0);
+	if (WIFSIGNALED(status))
+		die(EX_NOTAVAIL, "--peer %s: ended by signal %d", shown(p->command), WTERMSIG(status));
+	die(EX_NOTAVAIL, "--peer %s: ended with %d before it was told to", shown(p->command), WEXITSTATUS(status));
+}
+
+static const char *read_line(struct peer *p)
+{
+	ssize_t n = getline(&p->line, &p->size, p->from);
+
+	if (n <= 0)
+		ended(p);
+	if (p->line[n - 1] == '\n')
+		p->line[n - 1] = 0;
+	return p->line;
+}
+
+static noreturn void not_understood(const struct peer *p)
+{
+	die(EX_BADDATA, "--peer %s: not what a peer says: %.80s", shown(p->command), shown(p->line));
+}
+
+static void start(struct peer *p)
+{
+	int to[2], from[2];
+
+	if (pipe(to) || pipe(from))
+		die_errno(EX_SYSTEM, "--peer");
+	fflush(NULL);
+	p->child = fork();
+	if (p->child < 0)
+		die_errno(EX_SYSTEM, "--peer");
+	if (!p->child) {
+		dup2(to[0], STDIN_FILENO);
+		dup2(from[1], STDOUT_FILENO);
+		close(to[0]), close(to[1]), close(from[0]), close(from[1]);
+		execl("/bin/sh", "sh", "-c", p->command, (char *)NULL);
+		_exit(127);
+	}
+	close(to[0]), close(from[1]);
+	p->to = fdopen(to[1], "w");
+	p->from = fdopen(from[0], "r");
+	signal(SIGPIPE, SIG_IGN); /* then writing to one that has ended fails, and reading says how it ended */
+}
+
+struct peer *peer_begin(const char *command, int n, const struct named_tensor *in)
+{
+	static const char greeting[] = "hone-peer 1 ";
+	const char *t = getenv("TMPDIR");
+	struct peer *p = xcalloc(1, sizeof *p);
+	char *prefix = xprintf("%s/hone-peer-", t && *t ? t : "/tmp");
+
+	p->command = command;
+	if (!scratch_make(&p->folder, prefix))
+		die_errno(EX_IO, "%s", prefix);
+	free(prefix);
+	die_hook(remove_folder, p);
+	char *inputs = xprintf("%s/inputs.npz", p->folder.path);
+	p->outputs = xprintf("%s/outputs.npz", p->folder.path);
+	npz_write(inputs, n, in);
+	setenv("HONE_PEER_INPUTS", inputs, 1);
+	setenv("HONE_PEER_OUTPUTS", p->outputs, 1);
+	free(inputs);
+	start(p);
+	if (strncmp(read_line(p), greeting, strlen(greeting)))
+		not_understood(p);
+	p->name = xstrdup(p->line + strlen(greeting));
+	return p;
+}
+
+const char *peer_name(const struct peer *p) { return p->name; }
+
+void peer_turn(void *peer, double seconds, double *own, size_t n)
+{
+	struct peer *p = peer;
+	char *s, *end;
+	size_t before = p->times.n;
+
+	if (fprintf(p->to, "%.9f\n", seconds) < 0 || fflush(p->to))
+		ended(p);
+	for (s = (char *)read_line(p); *s; s = end) {
+		double t = strtod(s, &end);
+		if (end == s || !(t > 0) || !isfinite(t))
+			not_understood(p);
+		vec_push(&p->times, t);
+		end += strspn(end, " ");
+	}
+	if (p->times.n == before)
+		not_understood(p);
+	vec_push(&p->ratios, timing_of(own, n).median / timing_of(p->times.a + before, p->times.n - before).median);
+}
+
+/* The largest difference of two tensors of floats, to the largest element of the reference. Others: 0, or INFINITY where they differ. */
+static double difference(const struct tensor *x, const struct tensor *reference)
+{
+	int64_t n = tensor_count(reference);
+	double most = 0, scale = 0;
+
+	if (x->dtype != reference->dtype || tensor_count(x) != n)
+		return INFINITY;
+	for (int64_t i = 0; i < n; i++) {
+		double a = tensor_get(x, i), b = tensor_get(reference, i);
+		if (isnan(a) != isnan(b) || isinf(a) != isinf(b) || (!dtype_is_float(x->dtype) && a != b))
+			return INFINITY;
+		if (isfinite(a) && isfinite(b)) {
+			most = fmax(most, fabs(a - b));
+			scale = fmax(scale, fabs(b));
+		}
+	}
+	return most > 0 ? most / scale : 0;
+}
+
+struct peer_times peer_end(struct peer *p, int n, const struct named_tensor *out, struct arena *a)
+{
+	struct named_tensor *theirs;
+	int k = npz_read(p->outputs, a, &theirs), status;
+	double differs = 0;
+
+	for (int i = 0; i < n; i++) {
+		const struct tensor *r = NULL;
+		for (int j = 0; j < k; j++)
+			r = strcmp(theirs[j].name, out[i].name) ? r : theirs[j].t;
+		if (!r)
+			die(EX_BADDATA, "--peer %s: it has no output %s", shown(p->command), shown(out[i].name));
+		differs = fmax(differs, difference(out[i].t, r));
+	}
+	fclose(p->to);
+	fclose(p->from);
+	waitpid(p->child, &status, 0);
+	scratch_remove(&p->folder);
+	return (struct peer_times){timing_of(p->times.a, p->times.n), timing_of(p->ratios.a, p->ratios.n), differs};
+}
