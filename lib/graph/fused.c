@@ -228,6 +228,10 @@ void fused_set_seconds(struct module *m, node_id n, double seconds)
 	attr_set_int(m, n, PICOSECONDS, (int64_t)(left + 0.5) * unit);
 }
 
+bool fused_is_row_major(struct module *m, node_id n) { return attr_i(node(m, n), "row_major"); }
+
+void fused_set_row_major(struct module *m, node_id n) { attr_set_int(m, n, "row_major", 1); }
+
 double fused_seconds(struct module *m, node_id n) { return (double)attr_int(node(m, n), PICOSECONDS, 0) * 1e-12; }
 
 /* ---- and back ---- */

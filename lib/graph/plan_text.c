@@ -72,10 +72,14 @@ void plan_text_read(struct plan_text *p, const char *path)
 			read_graph(&s, &graph, &ordinal);
 			continue;
 		}
-		scan_want(&s, "group");
+		bool row_major = scan_is(&s, "row-major");
+		if (!row_major)
+			scan_want(&s, "group");
 		if (!ordinal)
 			scan_die(&s, "a group before the name of its graph");
-		read_group(&s, plan_text_add(p, graph, ordinal));
+		struct plan_group *g = plan_text_add(p, graph, ordinal);
+		g->row_major = row_major;
+		read_group(&s, g);
 	}
 	mapped_close(&file);
 }
@@ -93,7 +97,7 @@ void plan_text_write(const struct plan_text *p, FILE *f)
 			text_put_name(f, g->graph);
 			fprintf(f, g->ordinal > 1 ? "#%" PRIu32 "\n" : "\n", g->ordinal);
 		}
-		fputs("group", f);
+		fputs(g->row_major ? "row-major" : "group", f);
 		for (size_t k = 0; k < g->node.n; k++) {
 			putc(' ', f);
 			text_put_name(f, g->node.a[k]);

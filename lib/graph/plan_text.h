@@ -4,6 +4,7 @@
  *   graph main
  *   group conv1 relu1                   nodes, by the name of their first result
  *   group "a name with blanks" add_3
+ *   row-major conv2 relu2               a group, too; its operands and results stay row-major (ge-layout)
  *
  * Names are written and quoted as in the text form of graphs, and graphs of one name told apart as there (main#2); "#" begins a comment. */
 #ifndef HONE_PLAN_TEXT_H
@@ -15,6 +16,7 @@ struct plan_group {
 	sym graph;
 	uint32_t ordinal; /* which of the graphs of that name, from 1 */
 	VEC(sym) node;
+	bool row_major;
 	size_t line; /* of the text */
 };
 struct plan_text {

@@ -69,6 +69,9 @@ ge-fuse --plan hand.plan plain.g -o hand.g && ge-fuse --write-plan written.plan 
 	ge-check -q hand.g && grep -qx 'group c0' written.plan && grep -qx 'group d1 d2' written.plan && grep -qx 'group c1 r1 c2' written.plan &&
 	[ "$(cat digest)" = "$(ge-stat --digest hand.g)" ] && run-ref --seed 3 plain.g -o 1.npz && run-ref --seed 3 hand.g -o 2.npz && equal 1.npz 2.npz
 ok $? "a plan by hand"
+sed 's/^group c1/row-major c1/' hand.plan >rows.plan && ge-fuse --plan rows.plan plain.g -o rows.g && ge-fuse --write-plan written.plan --plan rows.plan plain.g -o /dev/null &&
+	grep -qx 'row-major c1 r1 c2' written.plan && [ "$(ge-dump rows.g | grep -c 'row_major=1')" = 1 ] && ge-check -q rows.g
+ok $? "a group that stays row-major"
 ge-layout hand.g | ge-schedule -q | ge-plan -q -o planned.g && [ "$(ge-stat --json planned.g | grep -c Fused)" -ge 1 ]
 ok $? "schedules of a group of two convolutions"
 hand_refused() { # LINE REASON WHAT GROUP...

@@ -32,6 +32,9 @@ ok $? "twice is once"
 cp "$model" other.model && $few laid.g -o again.g && ge-schedule -q --target x86-64-v3 --model other.model laid.g | cmp - again.g && cmp -s s.g again.g
 ok $? "the same bytes, wherever the model lies"
 $few --candidates 1 laid.g -o first.g && is "$(seconds s.g) $(seconds first.g) $(seconds laid.g)" "3 3 0" "each kernel's predicted time"
+printf 'hone-text 1\nmodule ir=10 opset=21\ngraph main {\n  input x: f32[1024,2048]\n  input w: f32[2048,4096]\n  y: f32[1024,4096] = MatMul(x, w)\n  output y = y\n}\n' |
+	ge-load | ge-fuse -q | ge-layout -q | ge-schedule -q -o long.g && ge-dump long.g | grep -q 'picoseconds=[0-9]\{11,\}' && ge-check -q long.g && ge-plan -q long.g -o planned.g
+ok $? "a kernel of many milliseconds"
 ge-dump s.g | sed 's/ picoseconds=[0-9]*//' | ge-load | $few -o asked.g - && [ "$(seconds asked.g)" = 3 ] && [ "$(plain asked.g)" = "$(plain s.g)" ]
 ok $? "also of a trace that is given"
 ge-plan -q --target x86-64-v3 s.g | ge-emit -q --target x86-64-v3 --print-traces - >traces 2>err && [ ! -s err ] &&

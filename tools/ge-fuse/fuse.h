@@ -15,6 +15,7 @@ struct plan {
 	VEC(node_id) head;   /* group of this graph: the node it is named after; [0] unused */
 	VEC(node_id) member; /* of the group that is growing */
 	bool producers;      /* pull a Transpose into the group of the MatMul it feeds */
+	bool *row_major;     /* group of this graph: the plan that was given says so */
 	size_t *line;        /* group of this graph: its line in the plan that was given; 0: the rules made it */
 };
 
@@ -28,6 +29,8 @@ void group_nodes(struct plan *p, graph_id g, uint32_t ordinal);
 void plan_begin(const char *path, struct module *m);
 void plan_apply(struct plan *p, graph_id g, uint32_t ordinal);
 void plan_order(struct plan *p, graph_id g);
+/* The Fused nodes of g whose groups stay row-major say so. */
+void plan_mark(const struct plan *p, graph_id g);
 void plan_end(void); /* each group was of a graph */
 /* The groups that p has for graph g, appended. */
 void plan_note(const struct plan *p, graph_id g, uint32_t ordinal, struct plan_text *out);

@@ -80,6 +80,8 @@ static void group_all(struct plan *p, const struct graph_list *list, const bool 
 		const struct grouping all = {&p->uses, p->group, p->head.a, p->head.n, p->inner};
 		groups_form(p->m, list->a[i], &all);
 		plan_order(p, list->a[i]);
+		if (plan_path)
+			plan_mark(p, list->a[i]);
 	}
 	free(ordinal);
 }
@@ -106,6 +108,7 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 	p.group = xcalloc(m->nodes.n, sizeof *p.group);
 	p.inner = xcalloc(m->values.n, sizeof *p.inner);
 	p.line = xcalloc(m->nodes.n + 1, sizeof *p.line);
+	p.row_major = xcalloc(m->nodes.n + 1, sizeof *p.row_major);
 	vec_push(&p.head, 0);
 	group_all(&p, &list, is_fused);
 	if (plan_path)
@@ -118,6 +121,7 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 	free(p.group);
 	free(p.inner);
 	free(p.line);
+	free(p.row_major);
 	free(is_fused);
 	vec_free(&list);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "common/shown.h"
 #include "fuse.h"
+#include "graph/fused.h"
 #include "graph/stream.h"
 
 static const char *path; /* NULL: none is given */
@@ -84,9 +85,11 @@ static void join_named(struct plan *p, const struct plan_group *x, sym name, nod
 	if (x->node.n > 1 && !has_kernel(p->m, n))
 		REFUSE(x, "%s has no kernel: it is a group of its own", what);
 	if (first)
-		p->line[group_new(p, n)] = x->line;
+		group_new(p, n);
 	else
 		p->group[n] = (uint32_t)p->head.n - 1;
+	p->line[p->head.n - 1] = x->line;
+	p->row_major[p->head.n - 1] = x->row_major;
 }
 
 void plan_apply(struct plan *p, graph_id g, uint32_t ordinal)
@@ -97,6 +100,7 @@ void plan_apply(struct plan *p, graph_id g, uint32_t ordinal)
 		return;
 	uint64_t *list = list_names(p->m, g, &nname);
 	memset(p->line, 0, p->m->nodes.n * sizeof *p->line);
+	memset(p->row_major, 0, p->m->nodes.n * sizeof *p->row_major);
 	for (size_t i = 0; i < given.group.n; i++) {
 		const struct plan_group *x = &given.group.a[i];
 		if (x->graph != graph(p->m, g)->name || x->ordinal != ordinal)
@@ -163,6 +167,21 @@ void plan_order(struct plan *p, graph_id g)
 	refuse(line, "the group waits for its own results: what lies between its nodes is not in it");
 }
 
+void plan_mark(const struct plan *p, graph_id g)
+{
+	struct module *m = p->m;
+	bool *marked = xcalloc(m->graphs.n, sizeof *marked); /* body */
+
+	for (size_t k = 1; k < p->head.n; k++)
+		marked[node(m, p->head.a[k])->graph] = p->row_major[k];
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
+		node_id n = graph(m, g)->nodes.a[i];
+		if (node(m, n)->op == OP_Fused && marked[attr_graph(node(m, n), "graph")])
+			fused_set_row_major(m, n);
+	}
+	free(marked);
+}
+
 /* ---- what the rules made ---- */
 
 void plan_note(const struct plan *p, graph_id g, uint32_t ordinal, struct plan_text *out)
@@ -178,7 +197,7 @@ void plan_note(const struct plan *p, graph_id g, uint32_t ordinal, struct plan_t
 			if (!k || (n != p->head.a[k]) != others)
 				continue;
 			if (!others) {
-				plan_text_add(out, x->name, ordinal);
+				plan_text_add(out, x->name, ordinal)->row_major = p->row_major[k];
 				at[k] = out->group.n - 1;
 			}
 			vec_push(&out->group.a[at[k]].node, val(m, plan_result(node(m, n)))->name);

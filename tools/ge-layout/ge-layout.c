@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ge-layout.h"
+#include "graph/fused.h"
 #include "model/state.h"
 #include "op/op.h"
 #include "op/pass.h"
@@ -90,11 +91,15 @@ static const char *why_not_last(const struct laying *l, val_id v)
 		return NULL;
 	if (!is_fused(l, x->def))
 		return "it is the result of a view or another node that is not fused";
+	if (fused_is_row_major(l->m, x->def))
+		return "its group keeps it so";
 	if (l->kept[x->def] || group_is_native(l->m, x->def))
 		return "it is the result of a native step";
 	for (uint32_t i = l->uses.start[v]; i < l->uses.start[v + 1]; i++)
 		if (!is_fused(l, l->uses.user[i]))
 			return "it is an operand of a view or another node that is not fused";
+		else if (fused_is_row_major(l->m, l->uses.user[i]))
+			return "a group that reads it keeps it so";
 		else if (l->kept[l->uses.user[i]] || group_is_native(l->m, l->uses.user[i]))
 			return "it is an operand of a native step";
 	return NULL;

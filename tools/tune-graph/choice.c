@@ -5,6 +5,8 @@
 #include "common/textfile.h"
 #include "tune-graph.h"
 
+enum { IMAGE_RANK_LEAST = 3 };
+
 void choice_settle(uint32_t *group, uint32_t n)
 {
 	struct map number = {0};
@@ -17,18 +19,21 @@ void choice_settle(uint32_t *group, uint32_t n)
 	map_free(&number);
 }
 
-const char *choice_text(const uint32_t *group, uint32_t n, struct arena *a)
+static const char row_major[] = "row-major ";
+
+const char *choice_text(const struct choice *c, uint32_t n, struct arena *a)
 {
 	char *text;
 	FILE *f = textfile_open(&text, NULL);
 	uint32_t most = 0;
 
+	fputs(c->row_major ? row_major : "", f);
 	for (uint32_t i = 0; i < n; i++)
-		most = group[i] > most ? group[i] : most;
+		most = c->group[i] > most ? c->group[i] : most;
 	for (uint32_t g = 1; g <= most; g++) {
 		const char *before = g > 1 ? "; " : "";
 		for (uint32_t i = 0; i < n; i++)
-			if (group[i] == g) {
+			if (c->group[i] == g) {
 				fprintf(f, "%s%u", before, i);
 				before = " ";
 			}
@@ -39,12 +44,14 @@ const char *choice_text(const uint32_t *group, uint32_t n, struct arena *a)
 	return copy;
 }
 
-bool choice_parse(const char *text, uint32_t n, uint32_t *group)
+bool choice_parse(const char *text, uint32_t n, struct choice *out, struct arena *a)
 {
-	uint32_t g = 1;
+	uint32_t g = 1, *group = ARENA_ARRAY(a, uint32_t, n + 1);
+	size_t head = sizeof row_major - 1;
 
 	memset(group, 0, n * sizeof *group);
-	for (const char *p = text; *p;) {
+	*out = (struct choice){.group = group, .row_major = !strncmp(text, row_major, head)};
+	for (const char *p = text + (out->row_major ? head : 0); *p;) {
 		char *end;
 		unsigned long i = strtoul(p, &end, 10);
 		if (end == p || *p < '0' || *p > '9' || i >= n || group[i] || g > n)
@@ -63,6 +70,7 @@ struct units {
 	struct module *m;
 	uint32_t n; /* statements */
 	const uint32_t *group;
+	bool row_major;
 	uint32_t *unit; /* statement: its unit, from 0 */
 	uint32_t count;
 	bool *reads;   /* [unit * count + unit]: the first reads a result of the second */
@@ -77,9 +85,9 @@ static bool *pair(const struct units *u, bool *of, uint32_t x, uint32_t y) { ret
 /* The statement that makes an operand, + 1; 0: none. */
 static uint32_t maker(const struct units *u, val_id v) { return v && val(u->m, v)->kind == VAL_NODE ? u->at[val(u->m, v)->def] : 0; }
 
-static struct units units_of(struct module *m, const uint32_t *group)
+static struct units units_of(struct module *m, const uint32_t *group, bool row_major)
 {
-	struct units u = {.m = m, .n = (uint32_t)graph(m, m->main)->nodes.n, .group = group};
+	struct units u = {.m = m, .n = (uint32_t)graph(m, m->main)->nodes.n, .group = group, .row_major = row_major};
 
 	u.unit = xcalloc(u.n + 1, sizeof *u.unit);
 	u.at = xcalloc(m->nodes.n, sizeof *u.at);
@@ -161,7 +169,7 @@ static uint32_t *copy_of(const struct units *u, struct arena *a) { return arena_
 /* Does a group wait for its own results? */
 static bool has_cycle(struct module *m, const uint32_t *group)
 {
-	struct units u = units_of(m, group);
+	struct units u = units_of(m, group, false);
 	bool found = false;
 
 	for (uint32_t x = 0; x < u.count; x++)
@@ -174,10 +182,10 @@ static void add(struct choices *out, const struct units *u, uint32_t *group, con
 {
 	choice_settle(group, u->n);
 	for (size_t i = 0; i < out->n; i++)
-		if (!memcmp(out->a[i].group, group, u->n * sizeof *group))
+		if (out->a[i].row_major == u->row_major && !memcmp(out->a[i].group, group, u->n * sizeof *group))
 			return;
 	if (!has_cycle(u->m, group))
-		vec_push(out, (struct choice){.group = group, .how = how});
+		vec_push(out, (struct choice){.group = group, .row_major = u->row_major, .how = how});
 }
 
 /* Two groups as one: the one reads the other, or they read the same. */
@@ -225,10 +233,24 @@ static void add_cut(struct choices *out, const struct units *u, uint32_t at, boo
 		    arena_printf(a, "%s apart %s %s", unit_words(u, x, a), with ? "before" : "after", op_name(statement(u, at)->op)));
 }
 
-void choices_near(struct module *m, const uint32_t *usual, struct choices *out, struct arena *a)
+/* Is there a value between groups that ge-layout might lay out otherwise? */
+static bool has_images(const struct units *u)
 {
-	struct units u = units_of(m, usual);
+	for (uint32_t i = 0; i < u->n; i++)
+		for (uint32_t k = 0; k < statement(u, i)->nin; k++) {
+			uint32_t from = maker(u, statement(u, i)->in[k]);
+			if (from && u->unit[from - 1] != u->unit[i] && val(u->m, statement(u, i)->in[k])->type.rank >= IMAGE_RANK_LEAST)
+				return true;
+		}
+	return false;
+}
 
+void choices_near(struct module *m, const struct choice *from, struct choices *out, struct arena *a)
+{
+	struct units u = units_of(m, from->group, from->row_major);
+
+	if (!from->row_major && has_images(&u))
+		vec_push(out, (struct choice){.group = from->group, .row_major = true, .how = "row-major between groups"});
 	for (uint32_t x = 0; x < u.count; x++) {
 		if (!is_group(&u, x))
 			continue;
@@ -237,7 +259,7 @@ void choices_near(struct module *m, const uint32_t *usual, struct choices *out, 
 				add_joined(out, &u, x, y, a);
 	}
 	for (uint32_t i = 0; i < u.n; i++) {
-		if (!usual[i] || !is_anchor(&u, i))
+		if (!from->group[i] || !is_anchor(&u, i))
 			continue;
 		add_cut(out, &u, i, true, a);
 		add_cut(out, &u, i, false, a);

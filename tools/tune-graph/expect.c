@@ -51,8 +51,8 @@ double pace_of(const struct paces *p, const char *task, size_t *segments)
 
 void expect(const struct tuning *t, const struct segment *s, struct choice *c)
 {
-	bool knows_usual = s->usual_seconds > 0 && s->usual_predicted > 0 && isfinite(s->usual_predicted);
+	bool knows_usual = s->usual_seconds > 0 && s->usual.predicted > 0 && isfinite(s->usual.predicted);
 
 	c->like_usual = knows_usual;
-	c->expected = c->predicted * (knows_usual ? s->usual_seconds / s->usual_predicted : pace_of(&t->paces, s->text, &c->like));
+	c->expected = c->predicted * (knows_usual ? s->usual_seconds / s->usual.predicted : pace_of(&t->paces, s->text, &c->like));
 }

@@ -72,9 +72,9 @@ static struct kb_record record_of(const struct book *b, const char *task, const 
 void book_put(const struct book *b, const struct segment *s, const struct choice *c, int remeasurement, double mean)
 {
 	struct arena a = {0};
-	struct kb_record r = record_of(b, s->text, choice_text(c->group, s->n, &a), &a);
+	struct kb_record r = record_of(b, s->text, choice_text(c, s->n, &a), &a);
 
-	kb_set_field(&r, "base", choice_text(s->usual, s->n, &a), &a);
+	kb_set_field(&r, "base", choice_text(&s->usual, s->n, &a), &a);
 	kb_set_field(&r, "how", c->how, &a);
 	if (c->predicted > 0)
 		kb_set_field(&r, "predicted", arena_printf(&a, "%.6g", c->predicted), &a);
@@ -132,9 +132,9 @@ enum verdict book_recall_whole(const struct book *b, struct digest model, struct
 void book_put_searched(const struct book *b, const struct segment *s)
 {
 	struct arena a = {0};
-	struct kb_record r = record_of(b, s->text, choice_text(s->won ? s->won : s->usual, s->n, &a), &a);
+	struct kb_record r = record_of(b, s->text, choice_text(s->won ? s->won : &s->usual, s->n, &a), &a);
 
-	kb_set_field(&r, "base", choice_text(s->usual, s->n, &a), &a);
+	kb_set_field(&r, "base", choice_text(&s->usual, s->n, &a), &a);
 	kb_set_field(&r, "trials", arena_printf(&a, "%zu", b->trials), &a);
 	commit(b, &r, &a);
 	arena_release(&a);
@@ -144,8 +144,8 @@ void book_recall(const struct book *b, struct segment *s, bool here, struct aren
 {
 	struct kb_list l = {0};
 	const struct kb_record *r;
-	const char *base = choice_text(s->usual, s->n, a);
-	uint32_t *group = ARENA_ARRAY(a, uint32_t, s->n + 1);
+	const char *base = choice_text(&s->usual, s->n, a);
+	struct choice *won = ARENA_NEW(a, struct choice);
 
 	s->won = NULL;
 	s->foreign = false;
@@ -154,17 +154,17 @@ void book_recall(const struct book *b, struct segment *s, bool here, struct aren
 		r = &l.a[i];
 		bool so = is_measured_so(b, r);
 		s->done |= so && kb_get_field(r, "trials") && number(r, "trials") >= (double)b->trials && !strcmp(field(r, "base"), base);
-		if ((here && !so) || !choice_parse(field(r, "plan"), s->n, group))
+		if ((here && !so) || !choice_parse(field(r, "plan"), s->n, won, a))
 			l.a[i] = l.a[--l.n];
 	}
 	r = kb_best_plan(&l, s->text, b->target, base, cold_text(b, a), a);
 	if (!r)
 		return;
-	choice_parse(field(r, "plan"), s->n, group);
-	s->won = group;
+	choice_parse(field(r, "plan"), s->n, won, a);
+	won->how = arena_str(a, field(r, "how"));
+	s->won = won;
 	s->foreign = !is_measured_so(b, r);
 	s->mean = number(r, "mean");
-	s->how = arena_str(a, field(r, "how"));
 }
 
 /* Median picoseconds of the candidate in a record's samples, as seconds; 0: there are none. */
@@ -191,7 +191,7 @@ void book_paces(const struct book *b, struct paces *out, struct arena *a)
 double book_choices(const struct book *b, const struct segment *s, struct choices *out, struct arena *a)
 {
 	struct kb_list l = {0};
-	const char *base = choice_text(s->usual, s->n, a);
+	const char *base = choice_text(&s->usual, s->n, a);
 	double seconds = 0;
 
 	kb_find(b->kb, "graph", s->text, &l, a);
@@ -219,8 +219,8 @@ void book_recall_choice(const struct book *b, const struct segment *s, struct ch
 	for (size_t i = 0; i < l.n && !c->measured; i++) {
 		const struct kb_record *r = &l.a[i];
 		if (!kb_get_field(r, "verdict") || (!remeasurement && kb_get_field(r, "mean")) || !is_measured_so(b, r) ||
-		    (int)number(r, "remeasurement") != remeasurement || strcmp(field(r, "base"), choice_text(s->usual, s->n, a)) ||
-		    strcmp(field(r, "plan"), choice_text(c->group, s->n, a)))
+		    (int)number(r, "remeasurement") != remeasurement || strcmp(field(r, "base"), choice_text(&s->usual, s->n, a)) ||
+		    strcmp(field(r, "plan"), choice_text(c, s->n, a)))
 			continue;
 		c->measured = true;
 		c->result = read_measurement(r, a);

@@ -30,9 +30,10 @@ static void put_pictures(FILE *f, const struct segment *s, double seconds, struc
 	struct module *m = segment_module(s->text, a, &why);
 
 	fputs("<div class=\"pair\">\n", f);
-	put_figure(f, m, s->usual, s->won, s->won ? arena_printf(a, "before: %s", usual) : usual);
+	put_figure(f, m, s->usual.group, s->won ? s->won->group : NULL, s->won ? arena_printf(a, "before: %s", usual) : usual);
 	if (s->won)
-		put_figure(f, m, s->won, s->usual, arena_printf(a, "after: %.3f of that time", s->mean));
+		put_figure(f, m, s->won->group, s->usual.group,
+			   arena_printf(a, "after: %.3f of that time%s", s->mean, s->won->row_major ? ", row-major between groups" : ""));
 	fputs("</div>\n", f);
 	module_free(m);
 }
@@ -81,7 +82,7 @@ static void put_segment(FILE *f, const struct tuning *t, const struct segment *s
 		fprintf(f, ", in %zu places", s->part.n);
 	fputs(s->won ? ": " : "</h2>\n", f);
 	if (s->won) {
-		page_put(f, s->how);
+		page_put(f, s->won->how);
 		fputs("</h2>\n", f);
 	}
 	fputs("<details><summary>its text</summary><pre>", f);

@@ -55,7 +55,7 @@ static void show(struct tuning *t)
 static bool measure(struct tuning *t, struct choice *c, uint64_t number)
 {
 	struct bench *b = &t->bench;
-	bool there = bench_measure(b, c->group, SEEDS * t->seed + number, &c->result, &t->arena);
+	bool there = bench_measure(b, c, SEEDS * t->seed + number, &c->result, &t->arena);
 
 	if (stop)
 		return false;
@@ -67,15 +67,19 @@ static bool measure(struct tuning *t, struct choice *c, uint64_t number)
 	return there;
 }
 
-static void predict(struct tuning *t, struct choice *c)
+static void predict(struct tuning *t, const struct choice *from, struct choice *c)
 {
 	const struct segment *s = t->bench.segment;
 	const char *reason = is_over(t) ? "the time is over" : "it is the usual one";
-	bool none = is_over(t) || !memcmp(c->group, s->usual, s->n * sizeof *s->usual);
+	bool usual = !c->row_major && !memcmp(c->group, s->usual.group, s->n * sizeof *c->group);
 
 	if (c->predicted > 0)
 		return;
-	c->predicted = none ? INFINITY : bench_predict(&t->bench, c->group, &t->arena, &reason);
+	c->predicted = usual || is_over(t) ? INFINITY : bench_predict(&t->bench, c, &t->arena, &reason);
+	if (c->group == from->group && c->predicted == from->predicted) {
+		c->predicted = INFINITY;
+		reason = "that is so already";
+	}
 	if (t->why && !stop && !isfinite(c->predicted))
 		warn("  %s: cannot be: %s", c->how, reason);
 }
@@ -94,14 +98,14 @@ static void learn(struct tuning *t, const struct choice *c)
 }
 
 /* The best few of the choices by the cost model are timed. The fastest that is faster than the usual for sure; NULL: none. */
-static struct choice *try_choices(struct tuning *t, struct choices *l)
+static struct choice *try_choices(struct tuning *t, const struct choice *from, struct choices *l)
 {
 	struct segment *s = t->bench.segment;
 	struct choice *best = NULL;
 	size_t done = 0;
 
 	for (size_t i = 0; i < l->n; i++)
-		predict(t, &l->a[i]);
+		predict(t, from, &l->a[i]);
 	if (l->n)
 		qsort(l->a, l->n, sizeof *l->a, by_predicted);
 	for (size_t i = 0; i < l->n && isfinite(l->a[i].predicted); i++) {
@@ -145,8 +149,7 @@ static void confirm(struct tuning *t, const struct choice *best)
 	}
 	if (s->won && s->mean <= mean)
 		return;
-	s->won = best->group;
-	s->how = best->how;
+	s->won = arena_copy(&t->arena, best, sizeof *best);
 	s->mean = mean;
 }
 
@@ -154,7 +157,7 @@ static void confirm(struct tuning *t, const struct choice *best)
 static void confirm_foreign(struct tuning *t)
 {
 	struct segment *s = t->bench.segment;
-	struct choice c = {.group = (uint32_t *)s->won, .how = s->how};
+	struct choice c = *s->won;
 
 	book_recall(&t->book, s, true, &t->arena);
 	book_recall_choice(&t->book, s, &c, 0, &t->arena);
@@ -170,17 +173,17 @@ static void confirm_foreign(struct tuning *t)
 static void walk(struct tuning *t, struct module *m)
 {
 	struct segment *s = t->bench.segment;
-	const uint32_t *from = s->usual;
+	const struct choice *from = &s->usual;
 	struct choice *best = NULL;
 
 	for (int step = 0; step < STEPS_MOST && from; step++) {
 		struct choices l = step ? (struct choices){0} : s->first;
 		if (!l.n)
 			choices_near(m, from, &l, &t->arena);
-		struct choice *next = try_choices(t, &l);
+		struct choice *next = try_choices(t, from, &l);
 		bool better = next && (!best || next->result.ratio < AHEAD * best->result.ratio);
 		best = better ? next : best;
-		from = better && !is_over(t) ? next->group : NULL;
+		from = better && !is_over(t) ? next : NULL;
 	}
 	if (best && !stop)
 		confirm(t, best);
@@ -212,14 +215,14 @@ void search_look(struct tuning *t, struct segment *s)
 	if (s->done || !is_to_search(t, s))
 		return;
 	struct module *m = open_segment(t, s);
-	s->usual_predicted = bench_predict(&t->bench, s->usual, &t->arena, &reason);
-	choices_near(m, s->usual, &s->first, &t->arena);
+	s->usual.predicted = bench_predict(&t->bench, &s->usual, &t->arena, &reason);
+	choices_near(m, &s->usual, &s->first, &t->arena);
 	for (size_t i = 0; i < s->first.n && !is_over(t); i++) {
-		predict(t, &s->first.a[i]);
+		predict(t, &s->usual, &s->first.a[i]);
 		expect(t, s, &s->first.a[i]);
 		best = fmin(best, s->first.a[i].expected);
 	}
-	struct choice usual = {.predicted = s->usual_predicted};
+	struct choice usual = s->usual;
 	expect(t, s, &usual);
 	s->gain = isfinite(best) && isfinite(usual.expected) ? (double)s->part.n * (usual.expected - best) : -INFINITY;
 	module_free(m);

@@ -197,11 +197,11 @@ static void add_part(struct segments *out, const struct cutting *c, node_id fuse
 		usual[i] = c->group[body->nodes.a[i]];
 	}
 	vec_push(&s->part, names);
-	if (s->usual)
+	if (s->usual.group)
 		return;
 	choice_settle(usual, n);
 	s->n = n;
-	s->usual = usual;
+	s->usual.group = usual;
 }
 
 /* Segments with two groups or more become Fused nodes. */
@@ -324,9 +324,10 @@ void segments_plan(const struct segments *s, const char *plain, struct plan_text
 			for (uint32_t g = 1; g <= x->n; g++) {
 				struct plan_group *its = NULL;
 				for (uint32_t k = 0; k < x->n; k++) {
-					if (x->won[k] != g)
+					if (x->won->group[k] != g)
 						continue;
 					its = its ? its : plan_text_add(out, nodes_of(m)->name, ordinal);
+					its->row_major = x->won->row_major;
 					vec_push(&its->node, x->part.a[p][k]);
 				}
 			}

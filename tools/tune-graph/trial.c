@@ -79,7 +79,7 @@ void bench_begin(struct bench *b, struct segment *s, struct module *m)
 	arena_release(&a);
 }
 
-static void write_plan(const struct bench *b, const uint32_t *group, const char *path)
+static void write_plan(const struct bench *b, const struct choice *c, const char *path)
 {
 	struct plan_text p = {.of = b->digest};
 	const struct graph *g = graph(b->m, b->m->main);
@@ -88,9 +88,10 @@ static void write_plan(const struct bench *b, const uint32_t *group, const char 
 	for (uint32_t k = 1; k <= b->segment->n; k++) {
 		struct plan_group *its = NULL;
 		for (uint32_t i = 0; i < b->segment->n; i++) {
-			if (group[i] != k)
+			if (c->group[i] != k)
 				continue;
 			its = its ? its : plan_text_add(&p, g->name, 1);
+			its->row_major = c->row_major;
 			vec_push(&its->node, val(b->m, plan_result(node(b->m, g->nodes.a[i])))->name);
 		}
 	}
@@ -107,22 +108,22 @@ static bool join(const struct bench *b, const char *laid, const char *stem, stru
 }
 
 /* Makes STEM.joined.g of the segment, with these groups. False: a tool refused. */
-static bool lay_out(const struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
+static bool lay_out(const struct bench *b, const struct choice *c, const char *stem, struct arena *a)
 {
 	const char *plan = arena_printf(a, "%s.plan", stem), *fused = arena_printf(a, "%s.fused.g", stem);
 	const char *laid = arena_printf(a, "%s.laid.g", stem);
 
-	write_plan(b, group, plan);
+	write_plan(b, c, plan);
 	return !tool_run(b, NULL, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, file_of(b, "segment.g", a), NULL}) &&
 	       !tool_run(b, NULL, (const char *const[]){"ge-layout", "-o", laid, fused, NULL}) && join(b, laid, stem, a);
 }
 
-double bench_predict(struct bench *b, const uint32_t *group, struct arena *a, const char **why)
+double bench_predict(struct bench *b, const struct choice *c, struct arena *a, const char **why)
 {
 	const char *stem = file_of(b, "look", a);
 	double seconds = 0, since = now_seconds();
 
-	if (!lay_out(b, group, stem, a)) {
+	if (!lay_out(b, c, stem, a)) {
 		*why = tool_said(b, a);
 		return INFINITY;
 	}
@@ -149,10 +150,10 @@ static bool build_joined(const struct bench *b, const char *stem, struct arena *
 	       !tool_run(b, NULL, (const char *const[]){"ge-emit", "-q", "-o", stem, planned, NULL});
 }
 
-static bool build(struct bench *b, const uint32_t *group, const char *stem, struct arena *a)
+static bool build(struct bench *b, const struct choice *c, const char *stem, struct arena *a)
 {
 	double since = now_seconds();
-	bool built = lay_out(b, group, stem, a) && build_joined(b, stem, a);
+	bool built = lay_out(b, c, stem, a) && build_joined(b, stem, a);
 
 	b->spent.build += now_seconds() - since;
 	return built;
@@ -236,15 +237,15 @@ void bench_whole(struct bench *b, const char *usual, const char *other, struct m
 	*r = of[PROCESSES / 2];
 }
 
-bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a)
+bool bench_measure(struct bench *b, const struct choice *c, uint64_t seed, struct measurement *r, struct arena *a)
 {
 	if (!b->usual) {
 		const char *usual = file_of(b, "usual", a);
-		if (!build(b, b->segment->usual, usual, a))
+		if (!build(b, &b->segment->usual, usual, a))
 			return false;
 		b->usual = usual;
 	}
-	if (build(b, group, file_of(b, "other", a), a))
+	if (build(b, c, file_of(b, "other", a), a))
 		judge(b, seed, r, a);
 	else
 		*r = (struct measurement){.verdict = VERDICT_BUILD, .why = tool_said(b, a)};

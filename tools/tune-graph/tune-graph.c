@@ -38,7 +38,7 @@ static void tell_segment(const struct segment *s, size_t i, size_t n)
 {
 	if (s->won)
 		note("segment %zu of %zu (in %zu place%s): %.3f of the usual time: %s", i + 1, n, s->part.n, s->part.n == 1 ? "" : "s",
-		     s->mean, s->how);
+		     s->mean, s->won->how);
 	else if (tuning.why)
 		warn("segment %zu of %zu (in %zu place%s): keeps the usual groups: %s", i + 1, n, s->part.n, s->part.n == 1 ? "" : "s",
 		     s->text);
@@ -253,7 +253,7 @@ static void tune_text(struct tuning *t)
 	bench_begin(&t->bench, &s, m);
 	must(t, (const char *const[]){"ge-fuse", "--write-plan", plan, "-o", in_folder(t, "fused.g"), in_folder(t, "segment.g"), NULL});
 	plan_text_read(&usual, plan);
-	s.usual = segment_groups(m, &usual, &t->arena);
+	s.usual.group = segment_groups(m, &usual, &t->arena);
 	plan_text_free(&usual);
 	module_free(m);
 	vec_push(&s.part, NULL);

@@ -12,7 +12,8 @@
 
 /* A way to group the statements of a segment. Groups are numbered from 1, by their first statements; 0: in none. */
 struct choice {
-	uint32_t *group;
+	const uint32_t *group;
+	bool row_major;   /* values between its groups stay so, whatever ge-layout would choose */
 	const char *how;  /* in words: what differs from the usual */
 	double predicted; /* seconds, by the cost model; infinite: it has no kernels. 0: not yet known */
 	double expected;  /* seconds on this machine */
@@ -25,11 +26,11 @@ struct choices {
 	struct choice *a;
 	size_t n, cap;
 };
-/* The ways that are one step from a grouping, for the module of a segment (its main graph: a node a statement). Arena. */
-void choices_near(struct module *m, const uint32_t *usual, struct choices *out, struct arena *a);
-/* "0 1 2; 3 4": the statements of each group; and back. False: no such text for n statements. */
-const char *choice_text(const uint32_t *group, uint32_t n, struct arena *a);
-bool choice_parse(const char *text, uint32_t n, uint32_t *group);
+/* The ways that are one step from one, for the module of a segment (its main graph: a node a statement). Arena. */
+void choices_near(struct module *m, const struct choice *from, struct choices *out, struct arena *a);
+/* "0 1 2; 3 4", or "row-major 0 1 2; 3 4": the statements of each group; and back. False: no such text for n statements. */
+const char *choice_text(const struct choice *c, uint32_t n, struct arena *a);
+bool choice_parse(const char *text, uint32_t n, struct choice *out, struct arena *a);
 /* Numbers groups by their first statements. */
 void choice_settle(uint32_t *group, uint32_t n);
 
@@ -37,19 +38,18 @@ void choice_settle(uint32_t *group, uint32_t n);
 
 /* Parts of a model that compute the same. */
 struct segment {
-	const char *text;                      /* of the task of the whole segment */
-	uint32_t n;                            /* statements */
-	const uint32_t *usual;                 /* statement: its group by the rules */
-	VEC(const sym *) part;                 /* for each place: the names of its nodes in a plan, by statement */
-	bool done;                             /* searched before, with as many trials */
-	const uint32_t *won;                   /* confirmed to be faster; NULL: none */
-	bool foreign;                          /* what won was measured elsewhere, or with weights that were not as cold */
-	const char *how;                       /* in words */
-	double mean;                           /* of the choice that won, against the usual one, over all measurements */
-	bool failed;                           /* its usual groups have no library */
-	struct choices first;                  /* one step from the usual groups, predicted; none: not looked at */
-	double usual_predicted, usual_seconds; /* of the usual groups, by the cost model and as timed; 0: not known */
-	double gain;                           /* seconds of a run of the model that the best of them is expected to save */
+	const char *text;         /* of the task of the whole segment */
+	uint32_t n;               /* statements */
+	struct choice usual;      /* by the rules */
+	VEC(const sym *) part;    /* for each place: the names of its nodes in a plan, by statement */
+	bool done;                /* searched before, with as many trials */
+	const struct choice *won; /* confirmed to be faster; NULL: none */
+	bool foreign;             /* what won was measured elsewhere, or with weights that were not as cold */
+	double mean;              /* of the choice that won, against the usual one, over all measurements */
+	bool failed;              /* its usual groups have no library */
+	struct choices first;     /* one step from the usual groups, predicted; none: not looked at */
+	double usual_seconds;     /* of the usual groups, as timed; 0: not known */
+	double gain;              /* seconds of a run of the model that the best of them is expected to save */
 };
 struct segments {
 	VEC(struct segment) a;
@@ -89,9 +89,9 @@ const char *tool_said(const struct bench *b, struct arena *a);
 /* Makes b ready for a segment. */
 void bench_begin(struct bench *b, struct segment *s, struct module *m);
 /* Lays the groups out, and predicts their seconds; infinite: that cannot be, and *why says why. */
-double bench_predict(struct bench *b, const uint32_t *group, struct arena *a, const char **why);
+double bench_predict(struct bench *b, const struct choice *c, struct arena *a, const char **why);
 /* Builds it, compares its results with those of the usual grouping, and times it against that. False: the usual one has no library. */
-bool bench_measure(struct bench *b, const uint32_t *group, uint64_t seed, struct measurement *r, struct arena *a);
+bool bench_measure(struct bench *b, const struct choice *c, uint64_t seed, struct measurement *r, struct arena *a);
 /* bench_measure for whole models, of files with groups and layouts: the median of three processes, or the first verdict that is no timing. */
 void bench_whole(struct bench *b, const char *usual, const char *other, struct measurement *r, struct arena *a);
 
