@@ -7,8 +7,6 @@
 #include "graph/pass.h"
 #include "model/lanes.h"
 #include "model/model_impl.h"
-#include "sched/analytic.h"
-#include "sched/schedule.h"
 
 enum { REGION_MAX = 1024 /* steps from its first to its last: bounds the work */ };
 /* What lanes must save of a region's time by divided kernels. The two are predicted by different means, each of which errs by a fifth: this is
@@ -141,11 +139,11 @@ struct choice {
 	int most;        /* lanes */
 	bool with_split; /* gains are against divided kernels */
 	VEC(uint32_t) * reads, *read_by;
-	int64_t *meet;           /* step + 1 -> its nearest post-dominator */
-	uint32_t *part, *mark;   /* part of a region, by its first step; visited for region number */
-	uint64_t *met;           /* value -> the region and lane that read it last */
-	double *alone, *divided; /* seconds of a kernel by one thread; by all */
-	double *load;            /* of the parts */
+	int64_t *meet;         /* step + 1 -> its nearest post-dominator */
+	uint32_t *part, *mark; /* part of a region, by its first step; visited for region number */
+	uint64_t *met;         /* value -> the region and lane that read it last */
+	const struct lane_seconds *seconds;
+	double *load; /* of the parts */
 	VEC(struct region) found;
 	uint32_t *in_region; /* step -> the region + 1 that was taken */
 };
@@ -306,7 +304,7 @@ static double move(struct choice *c, const struct region *r)
 
 	for (int l = 0; l < c->most; l++)
 		most = fmax(most, bytes_into(c, r, l));
-	return schedule_moved(c->M->kernels.a[c->M->calls.a[r->step.a[0]].kernel].prog, others * (most + bytes_out(c, r) / c->most));
+	return others * (most + bytes_out(c, r) / c->most) / c->seconds->moved_rate;
 }
 
 /* The region behind step `from`, if there are several parts of it and lanes pay. */
@@ -332,8 +330,8 @@ static void find_between(struct choice *c, int64_t from)
 		}
 		c->mark[k] = visit;
 		c->part[k] = k;
-		c->load[k] = c->alone[k];
-		before += c->with_split ? c->divided[k] : c->alone[k];
+		c->load[k] = c->seconds->alone[k];
+		before += c->with_split ? c->seconds->divided[k] : c->seconds->alone[k];
 		vec_push(&r.step, k);
 		parts++;
 		for (size_t i = 0; i < c->reads[k].n; i++) {
@@ -346,7 +344,7 @@ static void find_between(struct choice *c, int64_t from)
 		}
 	}
 	if (parts > 1)
-		r.gain = before - deal(c, &r) - schedule_team_start(c->M->kernels.a[c->M->calls.a[r.step.a[0]].kernel].prog);
+		r.gain = before - deal(c, &r) - c->seconds->start;
 	if (r.gain > 0 && c->with_split)
 		r.gain -= move(c, &r);
 	if (r.gain > (c->with_split ? MARGIN * before : 0))
@@ -498,13 +496,13 @@ static void choice_free(struct choice *c)
 	}
 	vec_free(&c->found);
 	free(c->reads), free(c->read_by), free(c->meet), free(c->part), free(c->mark), free(c->met);
-	free(c->alone), free(c->divided), free(c->load), free(c->in_region);
+	free(c->load), free(c->in_region);
 }
 
-void lanes_choose(struct model *M, int most)
+void lanes_choose(struct model *M, int most, const struct lane_seconds *s)
 {
 	uint32_t n = M->sections.a[0].end;
-	struct choice c = {.M = M, .n = n, .most = most ? most : M->threads, .with_split = !most};
+	struct choice c = {.M = M, .n = n, .most = most ? most : M->threads, .with_split = !most, .seconds = s};
 
 	if (M->shaped || c.most < 2)
 		return;
@@ -514,19 +512,8 @@ void lanes_choose(struct model *M, int most)
 	c.part = xcalloc(n + 1, sizeof *c.part);
 	c.mark = xcalloc(n + 1, sizeof *c.mark);
 	c.met = xcalloc(M->m->values.n, sizeof *c.met);
-	c.alone = xcalloc(n + 1, sizeof *c.alone);
-	c.divided = xcalloc(n + 1, sizeof *c.divided);
 	c.load = xcalloc(n + 1, sizeof *c.load);
 	c.in_region = xcalloc(n + 1, sizeof *c.in_region);
-	double *cost = xcalloc(M->kernels.n + 1, sizeof *cost);
-	for (uint32_t k = 0; k < M->kernels.n; k++)
-		cost[k] = loop_cost(M->kernels.a[k].prog);
-	for (uint32_t k = 0; k < n; k++)
-		if (call_has_kernel(&M->calls.a[k])) {
-			c.alone[k] = cost[M->calls.a[k].kernel];
-			c.divided[k] = schedule_team_cost(M->kernels.a[M->calls.a[k].kernel].prog, c.alone[k]);
-		}
-	free(cost);
 	find_edges(&c);
 	find_meetings(&c);
 	for (int64_t k = -1; k < (int64_t)n; k++)

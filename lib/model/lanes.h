@@ -14,8 +14,14 @@ enum { LANES_MAX = 256 };
 bool lanes_there(struct module *m);
 void lanes_drop(struct module *m);
 
+/* Seconds that the steps of a model's main graph are predicted to take (search/predict.h). */
+struct lane_seconds {
+	double *alone, *divided; /* of step number k, by one thread; by all that divide its loops. 0: it is no kernel */
+	double start;            /* to start the threads once */
+	double moved_rate;       /* bytes a second that a thread reads of what others wrote */
+};
 /* M: a sketch for several threads, without lanes. Finds branches that part behind one step and meet before another, and puts them into
- * lanes where that is faster by the kernels' predicted times: most 0: than kernels that each divide their loops among the threads, one
+ * lanes where that is faster by those seconds: most 0: than kernels that each divide their loops among the threads, one
  * after another; else, in as many lanes at most, than kernels of one thread. Steps are moved so that those of a region are neighbours. */
-void lanes_choose(struct model *M, int most);
+void lanes_choose(struct model *M, int most, const struct lane_seconds *s);
 #endif

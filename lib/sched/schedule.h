@@ -18,8 +18,8 @@ const char *schedule_threads(struct loop_prog *p);
 /* Seconds of one run of a scheduled program by its team, if one thread takes `alone`; and to start the team once. */
 double schedule_team_cost(struct loop_prog *p, double alone);
 double schedule_team_start(struct loop_prog *p);
-/* Seconds in which a thread reads so many bytes that others wrote: by the rate "shared" of p's target, without it as the third-level cache. */
-double schedule_moved(struct loop_prog *p, double bytes);
+/* Bytes a second that a thread reads of what others wrote: the rate "shared" of p's target, without it that of the third-level cache. */
+double schedule_moved_rate(struct loop_prog *p);
 /* Where weights of few bits are widened, of a product of so many rows. */
 enum widening {
 	WIDEN_WHERE_READ, /* for each row: it is bound by the bytes of the codes */

@@ -184,12 +184,12 @@ double schedule_team_cost(struct loop_prog *p, double alone)
 	return (all > 0 ? alone * shared / all : alone) + extra;
 }
 
-double schedule_moved(struct loop_prog *p, double bytes)
+double schedule_moved_rate(struct loop_prog *p)
 {
 	struct target m = sched_machine(p);
 	double rate = m.rate[RATE_SHARED];
 
-	return bytes / (rate > 0 ? rate : m.l3_a_cycle * m.hertz);
+	return rate > 0 ? rate : m.l3_a_cycle * m.hertz;
 }
 
 double schedule_team_start(struct loop_prog *p) { return start_cycles(p) / sched_machine(p).hertz; }

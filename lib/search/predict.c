@@ -64,6 +64,34 @@ double group_seconds(struct module *m, node_id fused, const struct target *t)
 	return seconds;
 }
 
+/* Of kernel number k; known: 0, or what was found for it before. */
+static double kernel_seconds(struct model *M, uint32_t k, double *known)
+{
+	if (!(known[k] > 0))
+		known[k] = loop_cost(M->kernels.a[k].prog);
+	return known[k];
+}
+
+struct lane_seconds model_seconds(struct model *M)
+{
+	struct arena *a = &M->m->arena;
+	double *known = ARENA_ARRAY(a, double, M->kernels.n + 1);
+	struct lane_seconds s = {.alone = ARENA_ARRAY(a, double, M->calls.n + 1), .divided = ARENA_ARRAY(a, double, M->calls.n + 1)};
+
+	for (uint32_t i = 0; i < M->calls.n; i++) {
+		const struct call *c = &M->calls.a[i];
+		if (!call_has_kernel(c))
+			continue;
+		struct loop_prog *p = M->kernels.a[c->kernel].prog;
+		double said = fused_seconds(M->m, c->node);
+		s.alone[i] = said > 0 ? said : kernel_seconds(M, c->kernel, known);
+		s.divided[i] = schedule_team_cost(p, s.alone[i]);
+		s.start = schedule_team_start(p);
+		s.moved_rate = schedule_moved_rate(p);
+	}
+	return s;
+}
+
 double program_seconds(struct loop_prog *p)
 {
 	default_schedule(p);

@@ -6,6 +6,7 @@
 #include "loop/loop.h"
 #include "loop/sampling.h"
 #include "lower/lower.h"
+#include "model/lanes.h"
 
 /* A group lowered (in strips: an image of it) and scheduled. The strings lie in the program's arena. */
 struct scheduled {
@@ -20,6 +21,8 @@ struct scheduled group_schedule(struct module *m, node_id fused, const struct ta
 				struct samples *got);
 /* What the graph says (fused_seconds); else by the trace that the group has; else by the default schedule. Infinite: it has no kernel. */
 double group_seconds(struct module *m, node_id fused, const struct target *t);
+/* Of the steps of a sketch for several threads, in memory of its module: what the graph says, else by the schedule that the kernel has. */
+struct lane_seconds model_seconds(struct model *M);
 /* Schedules a freshly started program by default. */
 double program_seconds(struct loop_prog *p);
 #endif

@@ -34,6 +34,11 @@ for rate in 100 0.001; do
 	HONE_RATES=$PWD/rates ge-plan --threads 2 t.g -o /dev/null 2>&1 | grep -c 'steps run side by side'
 done >out
 is "$(tr '\n' ' ' <out)" "1 0 " "not where a core reads very slowly what another wrote"
+for time in 1 900000000; do # picoseconds of each group, as the graph says
+	ge-dump t.g | awk -v time=$time '/{graph=graph/ { sub(/}/, " picoseconds=" time "}") } { print }' | ge-load | ge-plan --threads 2 -o /dev/null - 2>&1 |
+		grep -c 'steps run side by side'
+done >out
+is "$(tr '\n' ' ' <out)" "0 1 " "by the seconds that the graph says"
 for n in 1 2 5; do run-dev --seed 3 t$n.so -o $n.npz; done
 same 1.npz 2.npz && same 1.npz 5.npz && HONE_THREADS=1 run-dev --seed 3 t2.so -o alone.npz && same 1.npz alone.npz
 ok $? "the numbers of one thread, bit for bit"

@@ -11,6 +11,7 @@
 #include "model/state.h"
 #include "op/op.h"
 #include "op/pass.h"
+#include "search/predict.h"
 #include "open.h"
 
 enum { OPT_ALIAS = 1000, OPT_LANES, OPT_NO_FALLBACK, OPT_NO_OPEN, OPT_TARGET, OPT_THREADS };
@@ -117,6 +118,16 @@ static void report_memory(const struct memory_plan *p, struct model *M)
 	     M->nslots ? " of fixed size" : "", p->apart, p->values, p->bytes - p->values, p->bound, grow);
 }
 
+static void choose_lanes(struct model *M)
+{
+	struct lane_seconds s;
+
+	if (M->shaped)
+		return;
+	s = model_seconds(M);
+	lanes_choose(M, lanes, &s);
+}
+
 static void plan(struct module *m, const struct pass_ctx *c)
 {
 	states_declare(m, aliases.n, aliases.a);
@@ -125,7 +136,7 @@ static void plan(struct module *m, const struct pass_ctx *c)
 		lanes_drop(m);
 	struct model *M = model_new(m, target.cores ? &target : target_host(), threads, NULL, true);
 	if (threads > 1 && lanes != 1 && !lanes_there(m))
-		lanes_choose(M, lanes);
+		choose_lanes(M);
 
 	if (no_fallback)
 		model_report_opaque(M, true);

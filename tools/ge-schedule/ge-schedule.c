@@ -17,9 +17,9 @@ static const char *model_path, *kb_file;
 static bool no_kb, no_records;
 static size_t candidates = 64;
 static struct target target;
-static struct arena arena; /* for the life of the process */
-static struct trees *model;
-static struct kb *kb; /* NULL: no records are asked */
+static struct arena arena;  /* for the life of the process */
+static struct trees *model; /* NULL: schedules stay as they are */
+static struct kb *kb;       /* NULL: no records are asked */
 
 /* A graph of many tasks is passed in seconds: of all that ask for --candidates, so many tasks' worth of schedules is looked at. */
 enum { TASKS_LOOKED_AT = 128 };
@@ -56,6 +56,8 @@ static bool recall(struct module *m, const struct task *t, struct counted *n, st
 
 static struct decision predict(struct module *m, const struct task *t, struct counted *n, struct arena *a)
 {
+	if (!model)
+		return (struct decision){NULL, "keeps the default schedule", false, 0};
 	if (n->tried >= TASKS_LOOKED_AT * candidates)
 		return (struct decision){NULL, "keeps the default schedule: it has less work than those that were looked at", false, 0};
 	struct chosen x = schedule_choose(m, t->node[0], &target, model, candidates, a);
@@ -125,8 +127,9 @@ static void schedule(struct module *m, const struct pass_ctx *c)
 		schedule_task(m, c, &l.a[i], &n);
 	for (size_t i = 0; i < l.without.n; i++)
 		pass_why(c, m, l.without.a[i].node, "left as it is: no task: %s", l.without.a[i].why);
-	note("%" PRIu32 " of %" PRIu32 " kernels have another schedule than the default one, by the cost model", n.faster,
-	     n.kernels + (uint32_t)l.without.n);
+	if (model)
+		note("%" PRIu32 " of %" PRIu32 " kernels have another schedule than the default one, by the cost model", n.faster,
+		     n.kernels + (uint32_t)l.without.n);
 	if (n.recalled)
 		note("%" PRIu32 " have the schedule that was measured to be faster", n.recalled);
 	if (n.foreign)
@@ -165,17 +168,18 @@ static const struct pass pass = {
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct digest text;
-	char hex[33];
+	char hex[33] = "none";
 
 	if (!target.cores)
 		target = *target_host();
 	if (kb_file && no_kb)
 		die(EX_BADUSE, "--kb and --no-kb do not go together");
-	if (model_path)
+	if (model_path && strcmp(model_path, "none"))
 		model = trees_open(model_path, &arena, &text);
-	else
+	else if (!model_path)
 		model = no_kb ? trees_usual(&arena, &text) : trees_here(kb_file, target_row(&target), &arena, &text);
-	digest_hex(text, hex);
+	if (model)
+		digest_hex(text, hex);
 	if (!no_records)
 		kb = kb_file ? kb_open(kb_file, false) : kb_open_if_there(NULL);
 	a->options = arena_printf(&arena, "%s%s--model=%s", a->options ? a->options : "", a->options && *a->options ? " " : "", hex);
@@ -190,7 +194,8 @@ static const struct argp_option options[] = {
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", 0},
 	{"no-kb", OPT_NO_KB, 0, 0, "no record decides, nor what was learned on this machine", 0},
 	{"no-records", OPT_NO_RECORDS, 0, 0, "no record decides", 0},
-	{"model", OPT_MODEL, "FILE", 0, "the cost model, made by tune-model (default: the one that hone brings along)", -1},
+	{"model", OPT_MODEL, "FILE", 0,
+	 "the cost model, made by tune-model; none: other schedules only by records (default: the one that hone brings along)", -1},
 	{"target", OPT_TARGET, "NAME", 0, "for this target: %s (default: native)", 0},
 	{0},
 };

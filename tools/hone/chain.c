@@ -24,14 +24,16 @@ static bool GEARS(const struct hone *h)
 	return given_is(h, "gears") || given_is(h, "histogram") || given_is(h, "k") || given_is(h, "times");
 }
 static bool MIXED(const struct hone *h) { return given_is(h, "mixed") || (!given_is(h, "exact") && !given_is(h, "integers")); }
-static bool MODELED(const struct hone *h)
+/* Until a runner says what it is, there is no target. */
+static bool PREDICTED(const struct hone *h) { return !given_is(h, "runner") || given_is(h, "target"); }
+/* Records and learned models are of one thread. */
+static bool is_modeled(const struct hone *h)
 {
 	const char *model = given_value(h, "model"), *threads = given_value(h, "threads");
-	bool unknown = given_is(h, "runner") && !given_is(h, "target"); /* until the runner says what it is */
 
-	return (!model || strcmp(model, "none")) && (!threads || !strcmp(threads, "1")) && !unknown; /* it learned from one thread */
+	return (!model || strcmp(model, "none")) && (!threads || !strcmp(threads, "1"));
 }
-static bool JOINED(const struct hone *h) { return MODELED(h); } /* by the analytic model */
+static bool JOINED(const struct hone *h) { return PREDICTED(h) && is_modeled(h); } /* by the analytic model */
 static bool COMPILED(const struct hone *h) { return h->verb->id == V_BUILD || h->verb->id == V_TUNE; }
 static bool REGROUPED(const struct hone *h) { return h->verb->id == V_TUNE && given_is(h, "graph"); }
 static bool TUNED(const struct hone *h) { return h->verb->id == V_TUNE; }
@@ -139,6 +141,10 @@ static struct child stage_child(struct hone *h, enum stage_id s, const struct wo
 		words_add(&c.argv, more->a[i]);
 	if (!h->aside || !(stages[s].parts & SIZES)) /* of sizes that are tried, those alone */
 		given_add(h, &c.argv, stages[s].name);
+	if (s == STAGE_schedule && !is_modeled(h)) {
+		words_add(&c.argv, "--model=none");
+		words_add(&c.argv, "--no-records");
+	}
 	if (h->quiet)
 		words_add(&c.argv, "--quiet");
 	words_add(&c.argv, text(h, "--facts=%s", c.facts));

@@ -25,7 +25,7 @@ STAGE(fuse,     ge_fuse,     ALWAYS,    KERNELS,               "")
 STAGE(layout,   ge_layout,   ALWAYS,    KERNELS,               "")
 STAGE(share,    ge_gears,    GEARS,     0,                     "--share")
 STAGE(join,     ge_join,     JOINED,    0,                     "")
-STAGE(schedule, ge_schedule, MODELED,   0,                     "")
+STAGE(schedule, ge_schedule, PREDICTED, 0,                     "") /* for several threads: what the default schedules take */
 STAGE(tune,     tune_op,     TUNED,     SEARCHES,              "")
 STAGE(plan,     ge_plan,     ALWAYS,    REPORTS,               "")
 STAGE(emit,     ge_emit,     COMPILED,  REPORTS,               "")
