@@ -112,17 +112,17 @@ static stage_id plain_result(struct loop_prog *p, stage_id anchor)
 	return found == anchor || stage_reads(p, found, lstage(p, anchor)->out) ? found : 0;
 }
 
-/* The one axis along which constants vary; -1: there is none, there are several, or w is one. */
-static int constants_axis(struct loop_prog *p, stage_id anchor, int w)
+int sched_constants_axis(struct loop_prog *p, stage_id s)
 {
-	const struct stage *s = lstage(p, anchor);
+	const struct stage *t = lstage(p, s);
 	ex_id read[READS_MAX];
 	int found = -1;
-	for (int n = stage_all_reads(p, anchor, read), i = 0; i < n; i++)
-		for (int a = 0; a < s->nspatial && lbuf(p, lex(p, read[i])->buf)->scope == SCOPE_CONST; a++) {
-			if (!read_uses(p, read[i], s->axis[a].var) || a == found)
+
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++)
+		for (int a = 0; a < t->nspatial && lbuf(p, lex(p, read[i])->buf)->scope == SCOPE_CONST; a++) {
+			if (!read_uses(p, read[i], t->axis[a].var) || a == found)
 				continue;
-			if (a == w || found >= 0)
+			if (found >= 0)
 				return -1;
 			found = a;
 		}
@@ -193,7 +193,15 @@ static int result_operands(struct loop_prog *p, const struct across *q, buf_id *
 	return found;
 }
 
-/* Operands of the anchor that vary along o and are no constants; -1: one of them cannot be transposed. */
+/* Has another part made b with its dim d innermost already? */
+static bool made_along(struct loop_prog *p, buf_id b, int d)
+{
+	const struct loop_buf *x = lbuf(p, b);
+
+	return x->scope == SCOPE_SCRATCH && x->dtype == DT_F32 && x->layout.n == x->rank && x->layout.part[x->rank - 1].axis == d;
+}
+
+/* Operands of the anchor that vary along o, are no constants and lie along another axis; -1: one of them cannot be transposed. */
 static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *out, stage_id *reader, int *dim)
 {
 	ex_id read[READS_MAX];
@@ -205,6 +213,8 @@ static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *
 			continue;
 		reader[found] = q->anchor;
 		buf_id b = operand_of(p, lex(p, read[i])->buf, &reader[found]);
+		if (b && made_along(p, b, d))
+			continue;
 		if (!b || lbuf(p, b)->layout.n || lbuf(p, b)->dtype != DT_F32 || lbuf(p, b)->rank != lex(p, read[i])->n ||
 		    d == lbuf(p, b)->rank - 1)
 			return -1;
@@ -348,8 +358,8 @@ bool sched_across(struct schedule *r, stage_id anchor)
 	if (!q.result || (lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32 && !is_dot(p, anchor)))
 		return false;
 	q.w = contiguous_axis(p, q.result);
-	q.o = q.w < 0 ? -1 : constants_axis(p, anchor, q.w);
-	if (q.o < 0 || lstage(p, q.result)->axis[q.o].extent < r->lanes)
+	q.o = q.w < 0 ? -1 : sched_constants_axis(p, anchor);
+	if (q.o < 0 || q.o == q.w || lstage(p, q.result)->axis[q.o].extent < r->lanes)
 		return false;
 	int n = result_operands(p, &q, operand), m = moving_operands(p, &q, moving, reader, dim);
 	if (m < 0)

@@ -388,22 +388,6 @@ static void lay_out_copies(struct schedule *r)
 	}
 }
 
-/* Buffers that the part makes for others have their axes in the order of the program's result, if that has as many. */
-static void lay_out_results(struct schedule *r, stage_id result)
-{
-	struct loop_prog *p = r->p;
-	const struct loop_buf *out = lbuf(p, lstage(p, result)->out);
-
-	if (out->layout.n != out->rank)
-		return;
-	for (stage_id s = 1; s < p->stages.n; s++) {
-		const struct stage *t = lstage(p, s);
-		const struct loop_buf *b = lbuf(p, t->out);
-		if (stage_here(p, s) && b->scope == SCOPE_SCRATCH && is_result(p, t->out) && b->rank == out->rank && !b->layout.n)
-			sched_layout(r, sym_str(b->name), &out->layout);
-	}
-}
-
 /* The reduction with the most work; 0: there is none. */
 static stage_id find_anchor(struct loop_prog *p)
 {
@@ -412,6 +396,40 @@ static stage_id find_anchor(struct loop_prog *p)
 		if (stage_here(p, s) && lstage(p, s)->comb != COMB_NONE && (!best || steps_of(lstage(p, s)) > steps_of(lstage(p, best))))
 			best = s;
 	return best;
+}
+
+/* Samples whether a buffer of lines has the axis last along which the constants of its product vary (channels). Usually it has, if that axis
+ * fills a vector: lines are often shorter, and windows read them shifted. */
+static void lay_out_channels(struct schedule *r, stage_id s)
+{
+	static const char *const order[] = {"lines", "channels"};
+	struct loop_prog *p = r->p;
+	stage_id product = find_anchor(p);
+	int a = product && lstage(p, product)->nspatial == lstage(p, s)->nspatial ? sched_constants_axis(p, product) : -1;
+	const char *name = sym_str(lbuf(p, lstage(p, s)->out)->name), *sample = sched_name(r, "%s.order", name);
+
+	if (a < 0 || a == lstage(p, s)->nspatial - 1 || lstage(p, s)->nspatial < 3 || p->usual)
+		return;
+	if (sched_word(r, sample, order, 2, lstage(p, s)->axis[a].extent >= r->lanes) == 1 && !sched_axis_last(r, name, s, a))
+		sched_settle(r, sample, 0);
+}
+
+/* Buffers that the part makes for others have their axes in the order of the program's result, if that has as many and is no row-major one. */
+static void lay_out_results(struct schedule *r, stage_id result)
+{
+	struct loop_prog *p = r->p;
+	const struct loop_buf *out = lbuf(p, lstage(p, result)->out);
+
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		const struct stage *t = lstage(p, s);
+		const struct loop_buf *b = lbuf(p, t->out);
+		if (!stage_here(p, s) || b->scope != SCOPE_SCRATCH || !is_result(p, t->out) || b->rank != out->rank || b->layout.n)
+			continue;
+		if (out->layout.n == out->rank)
+			sched_layout(r, sym_str(b->name), &out->layout);
+		else if (!out->layout.n && b->dtype == DT_F32)
+			lay_out_channels(r, s);
+	}
 }
 
 /* Does a dim of the read depend on v and on a spatial axis? Then it is a window. */
@@ -546,6 +564,30 @@ static void sum_in_levels(struct schedule *r, stage_id s)
 	sched_levels(r, sym_str(t->name), axis_loop(r, s, t->nspatial, ""), sum, "scratch", &made);
 }
 
+/* A window of each channel alone, whose result a part keeps with channels last: the operand is turned first, and the padded copy of it is then
+ * inlined. */
+static void turn_for_window(struct schedule *r, stage_id anchor, stage_id result)
+{
+	struct loop_prog *p = r->p;
+	ex_id read[READS_MAX];
+	int v = contiguous_axis(p, result), n = stage_all_reads(p, anchor, read);
+	bool apart = v >= 0 && lstage(p, result)->nspatial == lstage(p, anchor)->nspatial;
+
+	for (int i = 0; i < n && apart; i++)
+		apart = read_uses(p, read[i], lstage(p, anchor)->axis[v].var);
+	for (stage_id s = 1, all = (stage_id)p->stages.n; s < all && apart; s++) {
+		if (!stage_here(p, s) || lex(p, lstage(p, s)->body)->kind != EX_GUARD || sched_sole_reader(p, s) != anchor ||
+		    stage_all_reads(p, s, read) != 1)
+			continue;
+		const struct ex *x = lex(p, read[0]);
+		const struct loop_buf *b = lbuf(p, x->buf);
+		if (is_operand(p, x->buf) && !b->layout.n && b->dtype == DT_F32 && b->rank == lstage(p, s)->nspatial && v < b->rank - 1 &&
+		    x->index[v] == stage_axis(p, s, v))
+			sched_turn_operand(r, x->buf, s, "root", v);
+	}
+	inline_windows(r);
+}
+
 /* The stage that makes the result of the part, or of its results the one with the most work; 0: none. */
 static stage_id find_result(struct loop_prog *p)
 {
@@ -568,8 +610,10 @@ static void schedule_part(struct schedule *r)
 	r->leading = 0;
 	if (alone && lstage(p, anchor)->comb == COMB_SUM && sched_across(r, anchor))
 		inline_windows(r);
-	lay_out_copies(r);
 	stage_id result = find_result(p);
+	if (p->part && alone && result)
+		turn_for_window(r, anchor, result);
+	lay_out_copies(r);
 	bool done = template_transformed(r) || template_scan(r) || template_halves(r) || template_packed(r) || template_extremes(r) ||
 		    template_sums(r) || template_windows(r) || template_windows_apart(r) || template_chain(r) || template_apart(r);
 	if (!done && anchor && result && is_dot(p, anchor) && count_reductions(p) > 1 && (done = template_tile(r, anchor)))

@@ -191,6 +191,8 @@ bool sched_across(struct schedule *r, stage_id anchor);
 
 /* ---- parts that templates share ---- */
 
+/* The only spatial axis of s along which constants vary that it reads; -1: there is none, or several. */
+int sched_constants_axis(struct loop_prog *p, stage_id s);
 /* Schedules the copy s, from axis o last to axis w last or (from false) the other way, in squares of lanes by lanes; join: fuses short
  * lines to fill squares. */
 void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool join);

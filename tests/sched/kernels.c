@@ -115,6 +115,8 @@ static const struct text texts[] = {
 	{"Conv{pads=1,1,1,1} f32 1x20x14x14@0,2,3,1 24x20x3x3c 24c; MaxPool{kernel_shape=3,3 pads=1,1,1,1 strides=2,2} %0; Conv %1 20x24x1x1c -> %2@0,2,3,1"},
 	{"MatMul f32 9x40 40x48c; LayerNormalization %0 48c 48c; MatMul %1 48x33c; Softmax %2; MatMul %3 33x20c"},
 	{"ConvTranspose{strides=2,2} f32 1x20x5x5 20x6x3x3c 6c; Relu %0; Conv{pads=1,1,1,1} %1 8x6x3x3c"},
+	{"Conv f32 2x20x7x9 24x20x1x1c 24c; Relu %0; Conv{group=24 pads=1,1,1,1} %1 24x1x3x3c 24c; Conv %2 40x24x1x1c 40c"},
+	{"Conv{group=24 pads=2,2,2,2 strides=2,2} f32 1x24x13x11 24x1x5x5c; Clip %0 f32=0 f32=6; Conv{strides=2,2} %1 20x24x1x1c"},
 	{"Conv f32 1x24x9x11@0,2,3,1 40x24x1x1c 40c; Relu %0; GlobalAveragePool %1; Conv %2 40x40x1x1c; Sigmoid %3; Mul %1 %4 -> %5@0,2,3,1"},
 	{"LSTM{hidden_size=9} f32 7x2x30 1x36x30c 1x36x9c 1x72c; MatMul %0 9x20c"},
 	{"MatMul f32 2x3x16x8 2x3x8x16; Relu %0; MatMul %1 2x3x16x8"},
