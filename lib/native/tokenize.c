@@ -1,14 +1,6 @@
 /* Tokenize: the longest matches of an automaton (lib/op/regex.h has its tables), from the left, in strings of UTF-8; or what lies between the
  * matches of several, each of which cuts the pieces that those before it leave. */
-#include "native/native.h"
-
-enum { TOKENIZE_FIRST, TOKENIZE_WORD, TOKENIZE_LINE, TOKENIZE_OTHER };
-
-struct tokenize {
-	const int32_t *first, *next;
-	int64_t classes, states;
-	int32_t ascii[128]; /* the class of each */
-};
+#include "native/automaton.h"
 
 /* A token, in its string. */
 struct tokenize_span {
@@ -20,12 +12,12 @@ struct tokenize_text {
 	struct native *n;
 	bool cut; /* by matches of all the automata; else matches of the one are the tokens */
 	int nautomata;
-	struct tokenize *automata;
+	struct automaton *automata;
 	int64_t least;               /* characters of a token */
 	size_t longest;              /* bytes of the longest string */
 	int64_t states;              /* of the largest automaton */
 	struct tokenize_span *spare; /* room for the pieces of a string */
-	const struct tokenize *t;
+	const struct automaton *t;
 	const unsigned char *s;
 	size_t size, steps; /* bytes of the text; steps that were taken through the automaton */
 	/* NULL, or for each place 1 + the end of the longest match from there (0: none), and the number of characters before it. */
@@ -33,69 +25,24 @@ struct tokenize_text {
 	size_t *room, *row[2]; /* scratch of tokenize_all */
 };
 
-/* Bytes of the character at s, of n more; 0: it is none. */
-static size_t tokenize_length(const unsigned char *s, size_t n)
-{
-	size_t k = s[0] < 0x80                   ? 1
-		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-		   : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-		   : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-						 : 0;
-
-	for (size_t i = 1; i < k; i++)
-		if (i >= n || (s[i] & 0xc0) != 0x80)
-			return 0;
-	return k;
-}
-
-static int32_t tokenize_decode(const unsigned char *s, size_t k)
-{
-	int32_t c = k == 1 ? s[0] : s[0] & (0x7f >> k);
-
-	for (size_t i = 1; i < k; i++)
-		c = c << 6 | (s[i] & 0x3f);
-	return c;
-}
-
-static int32_t tokenize_class(const struct tokenize *t, int32_t c)
-{
-	int64_t lo = 0, hi = t->classes;
-
-	while (hi - lo > 1) {
-		int64_t middle = lo + (hi - lo) / 2;
-		if (t->first[middle] <= c)
-			lo = middle;
-		else
-			hi = middle;
-	}
-	return (int32_t)lo;
-}
-
 static int tokenize_kind(const unsigned char *s, size_t at)
 {
 	unsigned char c;
 
 	if (!at)
-		return TOKENIZE_FIRST;
+		return AUTOMATON_FIRST;
 	c = s[at - 1];
 	if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z'))
-		return TOKENIZE_WORD;
-	return c == '\n' ? TOKENIZE_LINE : TOKENIZE_OTHER;
-}
-
-static int32_t tokenize_class_at(const struct tokenize *t, const unsigned char *s, size_t n, size_t at)
-{
-	size_t k = at < n ? tokenize_length(s + at, n - at) : 0;
-
-	return at >= n ? (int32_t)t->classes : k == 1 ? t->ascii[s[at]] : tokenize_class(t, tokenize_decode(s + at, k));
+		return AUTOMATON_WORD;
+	return c == '\n' ? AUTOMATON_LINE : AUTOMATON_OTHER;
 }
 
 /* One step back, to place `at`: row[0] becomes what `end` says of each state there, from row[1], which says it of the place after. false: a state
  * that is not there. */
 static bool tokenize_back(struct tokenize_text *x, size_t at)
 {
-	const struct tokenize *t = x->t;
-	const int32_t *e = t->next + tokenize_class_at(t, x->s, x->size, at);
+	const struct automaton *t = x->t;
+	const int32_t *e = t->next + automaton_class_at(t, x->s, x->size, at);
 
 	for (int64_t i = 0; i < t->states; i++, e += t->classes + 1) {
 		int64_t to = *e / 2 - 1;
@@ -129,7 +76,7 @@ static const char *tokenize_all(struct tokenize_text *x)
 		while ((x->s[at] & 0xc0) == 0x80);
 		x->row[0] = x->row[1], x->row[1] = row;
 	}
-	for (at = 0; at < x->size; at += tokenize_length(x->s + at, x->size - at))
+	for (at = 0; at < x->size; at += automaton_length(x->s + at, x->size - at))
 		x->chars[at] = count++;
 	x->chars[x->size] = count;
 	return NULL;
@@ -138,7 +85,7 @@ static const char *tokenize_all(struct tokenize_text *x)
 /* The end of the longest match from `at` on, and its characters; -1: there is none, -2: a state that is not there. The text is UTF-8. */
 static int64_t tokenize_match(struct tokenize_text *x, size_t at, int64_t *chars)
 {
-	const struct tokenize *t = x->t;
+	const struct automaton *t = x->t;
 	int64_t best = -1, state = tokenize_kind(x->s, at), count = 0;
 
 	if (x->end) {
@@ -147,7 +94,7 @@ static int64_t tokenize_match(struct tokenize_text *x, size_t at, int64_t *chars
 		return best;
 	}
 	for (;; count++, x->steps++) {
-		int32_t e = t->next[state * (t->classes + 1) + tokenize_class_at(t, x->s, x->size, at)];
+		int32_t e = t->next[state * (t->classes + 1) + automaton_class_at(t, x->s, x->size, at)];
 		if (e & 1)
 			best = (int64_t)at, *chars = count;
 		if (at >= x->size || e < 2)
@@ -155,7 +102,7 @@ static int64_t tokenize_match(struct tokenize_text *x, size_t at, int64_t *chars
 		state = e / 2 - 1;
 		if (state >= t->states)
 			return -2;
-		at += tokenize_length(x->s + at, x->size - at);
+		at += automaton_length(x->s + at, x->size - at);
 	}
 }
 
@@ -165,7 +112,7 @@ static const char *tokenize_next(struct tokenize_text *x, size_t *at, size_t *en
 {
 	const char *why = NULL;
 
-	for (; *at < x->size; *at += tokenize_length(x->s + *at, x->size - *at)) {
+	for (; *at < x->size; *at += automaton_length(x->s + *at, x->size - *at)) {
 		if (!x->end && x->steps / (size_t)x->t->states > x->size && (why = tokenize_all(x)))
 			return why;
 		int64_t is = tokenize_match(x, *at, chars);
@@ -202,7 +149,7 @@ static const char *tokenize_matches(struct tokenize_text *x, struct tokenize_spa
 			to[(*count)++] = (struct tokenize_span){at, end - at};
 			at = end;
 		} else if (end > at) {
-			at += tokenize_length(x->s + at, x->size - at);
+			at += automaton_length(x->s + at, x->size - at);
 		}
 	}
 	return NULL;
@@ -232,7 +179,7 @@ static const char *tokenize_string(struct tokenize_text *x, const struct native_
 
 	*count = 0;
 	for (size_t at = 0, k; at < in->n; at += k)
-		if (!(k = tokenize_length(s + at, in->n - at)))
+		if (!(k = automaton_length(s + at, in->n - at)))
 			return "an element is not UTF-8";
 	if (in->n)
 		to[(*count)++] = (struct tokenize_span){0, in->n};
@@ -250,20 +197,9 @@ static const char *tokenize_string(struct tokenize_text *x, const struct native_
 }
 
 /* Reads the automaton of operands i and i + 1. */
-static const char *tokenize_read(const struct native *n, int i, struct tokenize *t)
+static const char *tokenize_read(const struct native *n, int i, struct automaton *t)
 {
-	const struct native_tensor *first = &n->in[i], *next = &n->in[i + 1];
-
-	if (n->in[0].type != NATIVE_STR || first->type != NATIVE_I32 || next->type != NATIVE_I32)
-		return native_no_type();
-	t->first = first->data, t->next = next->data;
-	t->classes = native_count(first);
-	if (next->rank != 2 || t->classes < 1 || next->dims[1] != t->classes + 1 || next->dims[0] < TOKENIZE_OTHER + 1)
-		return "the tables do not fit";
-	t->states = next->dims[0];
-	for (int32_t c = 0; c < 128; c++)
-		t->ascii[c] = tokenize_class(t, c);
-	return NULL;
+	return n->in[0].type == NATIVE_STR ? automaton_read(&n->in[i], &n->in[i + 1], t) : native_no_type();
 }
 
 /* Writes the result from the tokens of all strings, of which the widest have `most`. */

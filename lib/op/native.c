@@ -2,6 +2,7 @@
 #include "op/native.h"
 #include "common/digest.h"
 #include "common/msg.h"
+#include "op/regex.h"
 #include "op/rules.h"
 #include "op/strings.h"
 
@@ -16,7 +17,7 @@ const struct native_row *node_native(const struct node *n)
 {
 	const struct op *row = op_row(n->op);
 
-	return row && row->eval ? native_find(op_name(n->op)) : NULL;
+	return row && row->eval && (n->op != OP_RegexFullMatch || match_fits(n)) ? native_find(op_name(n->op)) : NULL;
 }
 
 const char *native_demand(const struct node *n) { return demands[n->op].operands; }
@@ -95,12 +96,35 @@ static void default_attr(struct op_attr *d, struct native_attr *x, struct arena 
 	}
 }
 
+static struct native_attr table_attr(struct arena *a, const char *name, int rank, int64_t rows, int64_t columns, int32_t *v)
+{
+	struct native_tensor *t = ARENA_NEW(a, struct native_tensor);
+
+	*t = (struct native_tensor){NATIVE_I32, rank, arena_copy(a, (int64_t[]){rows, columns}, 2 * sizeof(int64_t)), v};
+	return (struct native_attr){.name = name, .given = true, .n = 1, .tensor = t};
+}
+
+/* RegexFullMatch: the automaton of its pattern, in place of the pattern. */
+static int match_attrs(const struct node *n, struct arena *a, struct native_attr **attr)
+{
+	struct regex_table t;
+
+	if (!match_table(n, a, &t))
+		return 0;
+	*attr = ARENA_ARRAY(a, struct native_attr, 2);
+	(*attr)[0] = table_attr(a, "first", 1, t.classes, 0, t.first);
+	(*attr)[1] = table_attr(a, "next", 2, t.states, t.classes + 1, t.next);
+	return 2;
+}
+
 int native_attrs(struct module *m, const struct node *n, struct arena *a, struct native_attr **attr)
 {
 	const char *p = op_info(n->op)->attrs;
 	struct op_attr d;
 	int count = 0;
 
+	if (n->op == OP_RegexFullMatch)
+		return match_attrs(n, a, attr);
 	*attr = ARENA_ARRAY(a, struct native_attr, strlen(p) / 3 + 1);
 	while (op_attr_next(&p, &d)) {
 		struct native_attr *x = *attr + count;
@@ -136,6 +160,7 @@ bool native_takes_texts(const struct node *n)
 	case OP_GatherElements:
 	case OP_GatherND:
 	case OP_Identity:
+	case OP_RegexFullMatch:
 	case OP_Reshape:
 	case OP_Shape:
 	case OP_Size:

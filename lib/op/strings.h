@@ -2,6 +2,7 @@
 #ifndef HONE_STRINGS_H
 #define HONE_STRINGS_H
 #include "op/rules.h"
+struct regex_table;
 struct text {
 	const char *s; /* any bytes; not ended by a NUL */
 	size_t n;
@@ -17,4 +18,7 @@ void eval_texts(struct eval *e, int i, int rank, const int64_t *dims, const stru
  * for them and have their order. */
 bool texts_coded(const struct eval *e);
 const char *eval_coded(struct eval *e, const char *(*eval)(struct eval *));
+/* Makes the automaton that a RegexFullMatch's function in lib/native follows. false: the pattern is none, or has too many states. */
+bool match_table(const struct node *n, struct arena *a, struct regex_table *t);
+bool match_fits(const struct node *n); /* has it one? */
 #endif

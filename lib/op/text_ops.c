@@ -57,6 +57,24 @@ static const char *unable_match(struct module *m, const struct node *n)
 	return pattern_of(n, &m->arena, &why) ? NULL : why;
 }
 
+bool match_table(const struct node *n, struct arena *a, struct regex_table *t)
+{
+	const char *why;
+	struct regex *r = pattern_of(n, a, &why);
+
+	return r && regex_table(r, a, t);
+}
+
+bool match_fits(const struct node *n)
+{
+	struct arena a = {0};
+	struct regex_table t;
+	bool fits = match_table(n, &a, &t);
+
+	arena_release(&a);
+	return fits;
+}
+
 static const char *eval_match(struct eval *e)
 {
 	const struct tensor *x = e->in[0];

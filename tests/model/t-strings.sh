@@ -186,4 +186,45 @@ for c in True False; do
 	run-dev branch.so -i c.npz -o d.npz && run-ref branch.g -i c.npz -o r.npz && equal --tol 0 d.npz r.npz
 	ok $? "a branch that gives a sequence, $c" || cat err
 done
+# Regular expressions: an automaton in the library, the evaluator follows the program; patterns with too many states stay on the slow path.
+cat >match.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+symbol n 0 inf
+graph main {
+  input w: str[n]
+  mail = RegexFullMatch(w) {pattern="[\\w.]+@\\w+(\\.[a-z]{2,})+"}
+  cased = RegexFullMatch(w) {pattern="(?i)ä[b-d]*"}
+  edge = RegexFullMatch(w) {pattern=".*\\bcat\\b.*"}
+  lines = RegexFullMatch(w) {pattern="(?ms)^a$.^b$"}
+  any = RegexFullMatch(w) {pattern="(?s).*"}
+  none = RegexFullMatch(w) {pattern=""}
+  output mail = mail
+  output cased = cased
+  output edge = edge
+  output lines = lines
+  output any = any
+  output none = none
+}
+END
+"$python" - <<'END'
+import numpy as np
+np.savez("w.npz", w=np.array(["", "a.b@c.org", "a@c.o", "\u00e4bc", "\u00c4DB", "a cat!", "concat", "cat", "a\nb", "a\n\nb", "\u00e4", "x\U0001f600"]))
+np.savez("w0.npz", w=np.array([], "U1"))
+END
+ge-load match.txt | ge-shape -o match.g && hone build -q --no-fallback -o match match.g 2>err
+ok $? "regular expressions are native steps" || cat err
+for in in w w0; do
+	run-dev match.so -i $in.npz -o d.npz && run-ref match.g -i $in.npz -o r.npz && equal --tol 0 d.npz r.npz
+	ok $? "expressions: the evaluator's values, $in"
+done
+run-dev match.so -i w.npz -o d.npz && "$python" - <<'END'
+import numpy as np
+y = {k: np.nonzero(v)[0].tolist() for k, v in np.load("d.npz").items()}
+assert y == {"mail": [1], "cased": [3, 4, 10], "edge": [5, 7], "lines": [8], "any": list(range(12)), "none": [0]}, y
+END
+ok $? "expressions: and what they must be"
+sed '/output [a-m]/d; s/pattern=""/pattern="(a|b)*a(a|b){12}"/' match.txt | ge-load | ge-shape -o many.g && hone build -o many many.g >out 2>&1 &&
+	grep -q 'on the slow path: .*RegexFullMatch' out
+ok $? "an expression of too many states is on the slow path" || cat out
 done_testing
