@@ -48,6 +48,8 @@ printf '%s\n' '#ifdef __x86_64__' '#include <immintrin.h>' '#include <arm_neon.h
 	'CLONES("avx")' '/* as vpdpbusd */' 'target_rate(t, "fma512")' '/* of NEON */' 'x = R_X86_64_COPY;' 'getauxval(AT_HWCAP)' 'smmla' 'whilelt' >"$work/cpus"
 report "names of kinds of CPU are found" "$([ "$(cpu_named "$work/cpus" | cut -d: -f2 | sort -u | wc -l)" = 14 ] || cpu_named "$work/cpus")"
 report "what a CPU is stands in lib/target alone" "$(cpu_named $(find lib tools clients bench -name '*.[ch]' ! -path 'lib/target/*') $(find lib tools -name '*.in'))"
+report "who wants seconds of a group asks search/predict.h" "$(grep -rnE '\<loop_cost\(' lib tools --include='*.[ch]' | grep -vE '^lib/(sched|search)/')$(
+	grep -q '\<loop_cost(' lib/search/predict.c || echo 'nor does that ask loop_cost')"
 report "no text is cut short where memory ends: common/textfile.h" "$(grep -rn 'open_memstream(' lib tools bench --include='*.[ch]' | grep -v '^lib/common/msg.c:')"
 report "no test includes a tool or bench/" "$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]*(tools|bench)/' -r tests --include='*.[ch]')"
 
