@@ -280,6 +280,8 @@ void emit_call(struct emit *e, nest_id loop);
 void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n); /* what their calls need */
 /* Does it have sums that an instruction adds to? */
 bool emit_adds_by_call(struct loop_prog *p);
+/* A row of its calls that has statements around them; NULL: none. */
+const struct instr *emit_around_calls(struct loop_prog *p);
 
 /* ---- helpers.c ---- */
 /* The prelude without the functions (static inline) that neither the texts nor the functions they use name. */

@@ -39,6 +39,7 @@ static const char *filled_in(struct emit *e, const struct instr *r, const struct
 		case 's': by = poly_text(e, u->out_step[open_step(&r->out)]); break;
 		case 't': by = poly_text(e, u->step[0][open_step(&r->in[0])]); break;
 		case 'm': by = poly_text(e, u->extent[0]); break;
+		case 'i': by = poly_text(e, u->number); break;
 		case 'n': by = poly_text(e, u->extent[1]); break;
 		case 'f': by = poly_text(e, u->filled == POLY_UNKNOWN ? u->extent[r->nloops - 1] : u->filled); break;
 		default: BUG("instruction text %s", row);
@@ -122,6 +123,20 @@ bool emit_adds_by_call(struct loop_prog *p)
 
 	nest_walk(p, p->root, find_sums, &any);
 	return any;
+}
+
+static void find_around(struct loop_prog *p, nest_id n, void *arg)
+{
+	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->mark == LOOP_CALL && instr_row(lnest(p, n)->instr)->begin)
+		*(const struct instr **)arg = instr_row(lnest(p, n)->instr);
+}
+
+const struct instr *emit_around_calls(struct loop_prog *p)
+{
+	const struct instr *row = NULL;
+
+	nest_walk(p, p->root, find_around, &row);
+	return row;
 }
 
 /* At -O1, GCC leaves two copies of the sums that an instruction adds to, one of them in memory. */

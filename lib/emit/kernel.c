@@ -2,6 +2,7 @@
  * the text. */
 #include <string.h>
 #include "emit/emit_impl.h"
+#include "target/instr.h"
 #include "common/msg.h"
 #include "common/shown.h"
 #include "common/textfile.h"
@@ -105,7 +106,12 @@ void emit_function(FILE *f, struct loop_prog *p, const char *name, struct outlin
 	e.depth = 1;
 	if (emit_makes_codes(p))
 		line(&e, "EACH_ROUNDED");
+	const struct instr *with = emit_around_calls(p);
+	if (with)
+		line(&e, "%s", with->begin);
 	emit_walk(&e);
+	if (with)
+		line(&e, "%s", with->end);
 	e.depth = 0;
 	line(&e, "}");
 	textfile_close(e.teams);

@@ -1,5 +1,6 @@
 /* The walk over the nest: loops as C loops, or as a copy of the body for each iteration. */
 #include "emit/emit_impl.h"
+#include "loop/instr.h"
 #include "target/target.h"
 
 static bool has_guard(const struct nest *block, poly g)
@@ -173,6 +174,14 @@ static void emit_unrolled_by(struct emit *e, nest_id id, poly extent, int n)
 		emit_serial(e, id, extent, poly_mulc(P, groups, n));
 }
 
+/* Does the nest do nothing but start sums that calls set? */
+static bool only_starts(struct emit *e, nest_id id)
+{
+	while (lnest(e->p, id)->kind != NEST_BLOCK && lnest(e->p, id)->kid.n == 1)
+		id = lnest(e->p, id)->kid.a[0];
+	return lnest(e->p, id)->kind == NEST_BLOCK && instr_sets(e->p, id);
+}
+
 void emit_for(struct emit *e, nest_id id)
 {
 	const struct nest *n = lnest(e->p, id);
@@ -180,7 +189,7 @@ void emit_for(struct emit *e, nest_id id)
 	int64_t lo, hi, c;
 
 	poly_range(e->p->P, extent, &lo, &hi);
-	if (hi <= 0)
+	if (hi <= 0 || only_starts(e, id))
 		return;
 	if (n->outline && !e->dry && !e->start) {
 		emit_outline(e, id);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "common/textfile.h"
 #include "emit/emit_impl.h"
+#include "target/instr.h"
 
 bool is_team(struct loop_prog *p, nest_id n)
 {
@@ -115,7 +116,12 @@ static void put_function(struct emit *e, const char *name, const struct argument
 	fprintf(f, "};\n\n%s__attribute__((noinline)) static void %s(", emit_order(e->p), name);
 	for (size_t i = 0; i < g->a.n; i++)
 		fprintf(f, "%s%s%s, ", g->a.a[i].type, g->a.a[i].restricted ? "restrict " : "", g->a.a[i].name);
-	fprintf(f, "long begin, long end, int thread)\n{\n%s%s}\n\n", emit_makes_codes(e->p) ? "\tEACH_ROUNDED\n" : "", body);
+	const struct instr *with = emit_around_calls(e->p);
+	fprintf(f, "long begin, long end, int thread)\n{\n%s", emit_makes_codes(e->p) ? "\tEACH_ROUNDED\n" : "");
+	if (with)
+		fprintf(f, "\t%s\n%s\t%s\n}\n\n", with->begin, body, with->end);
+	else
+		fprintf(f, "%s}\n\n", body);
 	fprintf(f, "static void %s_work(void *args, long begin, long end, int thread)\n{\n\tconst struct %s_args *a = args;\n\n\t%s(", name,
 		name, name);
 	for (size_t i = 0; i < g->a.n; i++)
@@ -133,6 +139,9 @@ static void put_start(struct emit *e, const char *name, const struct arguments *
 	e->depth++;
 	line(e, "struct %s_args args = {%s};", name, all);
 	line(e, "team_run(team, %s_work, &args, %s);", name, poly_text(e, whole));
+	const struct instr *with = emit_around_calls(e->p);
+	if (with) /* the team's last statement ended it for this thread, too */
+		line(e, "%s", with->begin);
 	e->depth--;
 	line(e, "}");
 }

@@ -110,6 +110,27 @@ int instr_nibbles(const struct target *t)
 	return 0;
 }
 
+int instr_tile(const struct target *t, int64_t products)
+{
+	const struct instr *r;
+
+	for (int row = 1; (r = instr_row(row)); row++)
+		if (instr_find(t, r->name) == row && is_there(t, r) && r->whole && r->nloops == INSTR_LOOPS &&
+		    r->extent[INSTR_LOOPS - 2] * r->extent[INSTR_LOOPS - 1] == products)
+			return row;
+	return 0;
+}
+
+int instr_widen(const struct target *t)
+{
+	const struct instr *r;
+
+	for (int row = 1; (r = instr_row(row)); row++)
+		if (instr_find(t, r->name) == row && is_there(t, r) && !strcmp(r->body, INSTR_WIDEN))
+			return row;
+	return 0;
+}
+
 int instr_halves(const struct target *t)
 {
 	const struct instr *r;
@@ -187,6 +208,19 @@ static bool fits_type(const struct match *m, enum dtype t, const char *name)
 
 static bool fits_combiner(enum combiner c, const char *name) { return name ? c == COMB_SUM && !strcmp(name, "sum") : c == COMB_NONE; }
 
+/* A number that the loops around the call make, and its own do not change. */
+static bool match_number(struct match *m, const struct ex *x)
+{
+	if (x->kind != EX_INDEX)
+		return false;
+	poly i = substituted(m, bind_poly(m->p, lnest(m->p, m->use->block), x->index[0]));
+	for (int k = 0; k < m->row->nloops; k++)
+		if (poly_uses(m->p->P, i, lnest(m->p, m->use->loop[k])->var))
+			return false;
+	m->use->number = i;
+	return true;
+}
+
 /* Is the body of shape *s? Moves s behind it. */
 static bool match_body(struct match *m, ex_id e, const char **s)
 {
@@ -198,6 +232,10 @@ static bool match_body(struct match *m, ex_id e, const char **s)
 		bool same = x->kind == EX_CONST && (dtype_is_float(x->dtype) ? x->c : (double)x->ic) == **s - '0';
 		*s += 1;
 		return same;
+	}
+	if (n == 1 && **s == 'i') {
+		*s += 1;
+		return match_number(m, x);
 	}
 	if (n == 1) { /* a, b or c: the same each time */
 		int k = **s - 'a';
@@ -314,13 +352,28 @@ static const char *match_accesses(struct match *m)
 	return why ? why : match_access(m, s->out, k->bind, &m->row->out, &m->use->out, m->use->out_step);
 }
 
+/* Are all products of a sum in one call? */
+static bool whole_sums(const struct match *m)
+{
+	const struct stage *s = lstage(m->p, lnest(m->p, m->use->block)->stage);
+	int64_t all = 1, lo, hi, here = 1;
+
+	for (int a = s->nspatial; a < s->naxes; a++)
+		all *= s->axis[a].extent;
+	for (int i = 0; i < m->row->nloops; i++) {
+		poly_range(m->p->P, m->use->extent[i], &lo, &hi);
+		here *= m->row->out.step[i] ? 1 : lo;
+	}
+	return all == here;
+}
+
 const char *instr_match(struct loop_prog *p, nest_id loop, int row, int n, const poly_var *v, const poly *by, struct instr_use *use)
 {
 	struct match m = {p, instr_row(row), use, n, v, by};
 	const char *why, *shape = m.row->body;
 	int64_t lo, hi;
 
-	*use = (struct instr_use){0};
+	*use = (struct instr_use){.number = POLY_UNKNOWN};
 	if ((why = match_loops(&m, loop)))
 		return why;
 	const struct nest *k = lnest(p, use->block);
@@ -328,6 +381,8 @@ const char *instr_match(struct loop_prog *p, nest_id loop, int row, int n, const
 	ex_id body = s->body;
 	if (!fits_combiner(s->comb, m.row->comb) || (why = match_fill(&m, &body)))
 		return why ? why : whynot(p, "%s is %s", sym_str(s->name), s->comb == COMB_NONE ? "no reduction" : "another reduction");
+	if (m.row->whole && !whole_sums(&m))
+		return whynot(p, "a sum of %s has more products", sym_str(s->name));
 	if (!match_body(&m, body, &shape))
 		return whynot(p, "the body of %s is not %s of such types", sym_str(s->name), m.row->body);
 	for (size_t i = 0; i < k->guard.n; i++) {
@@ -418,4 +473,34 @@ const char *instr_settle(struct loop_prog *p)
 
 	nest_walk(p, p->root, settle_call, &why);
 	return why;
+}
+
+/* The row of the call that the block is in; NULL: it is in none. */
+static const struct instr *call_around(struct loop_prog *p, nest_id block)
+{
+	nest_id at = block;
+
+	while (at && (lnest(p, at)->kind != NEST_FOR || lnest(p, at)->mark != LOOP_CALL))
+		at = lnest(p, at)->parent;
+	return at ? instr_row(lnest(p, at)->instr) : NULL;
+}
+
+bool instr_sets(struct loop_prog *p, nest_id block)
+{
+	buf_id out = lstage(p, lnest(p, block)->stage)->out;
+	int n, updates = 0;
+
+	if (lnest(p, block)->phase != BLOCK_INIT)
+		return false;
+	nest_id *all = nest_list(p, p->root, 0, &n);
+	for (int i = 0; i < n; i++) {
+		const struct nest *x = lnest(p, all[i]);
+		if (lstage(p, x->stage)->out != out || x->phase == BLOCK_INIT)
+			continue;
+		const struct instr *row = call_around(p, all[i]);
+		if (!row || !row->whole)
+			return false;
+		updates++;
+	}
+	return updates > 0;
 }

@@ -24,6 +24,11 @@ int64_t instr_rows(int n);
 /* The first row that t has for sums of products with codes of 4 bits, two a byte. 0: none. */
 int instr_nibbles(const struct target *t);
 
+/* The first row that t has for tiles: rows and columns of whole sums of i32, each of so many products of i8. 0: none. */
+int instr_tile(const struct target *t, int64_t products);
+/* The first row that t has for codes of 4 bits, two a byte, that become i8 without their zero point 8. 0: none. */
+int instr_widen(const struct target *t);
+
 /* The first row that t has for sums of products in f16, which is measured to be faster than in f32. 0: none. */
 int instr_halves(const struct target *t);
 
@@ -39,6 +44,7 @@ struct instr_use {
 	poly at[INSTR_READS], out;                                  /* offsets of the first elements */
 	poly step[INSTR_READS][INSTR_LOOPS], out_step[INSTR_LOOPS]; /* the same in each step */
 	poly filled;                                                /* steps of the innermost loop in which a is read; unknown: all */
+	poly number;                                                /* i of the row's body; unknown: it has none */
 	bool whole;                                                 /* all steps, no fill: else it needs the row's part text */
 	bool rows_whole;                                            /* all steps but of the outermost loop */
 };
@@ -49,4 +55,6 @@ const char *instr_match(struct loop_prog *p, nest_id loop, int row, int n, const
 /* In a finished program: calls that are too short for their row become loops again. NULL, or which call is none any
  * more (a layout was changed after it was made). */
 const char *instr_settle(struct loop_prog *p);
+/* Is the block a start of sums which calls set, all of them? */
+bool instr_sets(struct loop_prog *p, nest_id block);
 #endif

@@ -518,6 +518,46 @@ static stage_id coded_sums(struct lower *L, const struct packed *q, int axis)
 	return s;
 }
 
+/* Are rows and codes multiplied tile by tile? The codes become bytes with a sign then, once for all rows. */
+static bool in_tiles(struct lower *L, const struct packed *q)
+{
+	enum { ZERO = 8 }; /* of a code of 4 bits that has no sign, the middle */
+	poly none = poly_const(L->p->P, 0);
+	ex_id zero = grid_at(L, q, 2, none, none);
+
+	return q->coded && q->words && q->row_axes == 1 && lex(L->p, zero)->kind == EX_CONST && lex(L->p, zero)->c == ZERO &&
+	       instr_widen(target_of(L)) && schedule_tiles(L->p, q->row_dims[0], q->N, q->block);
+}
+
+/* [k, column]: a code as a byte with a sign. */
+static stage_id signed_codes(struct lower *L, const struct packed *q)
+{
+	stage_id s = low_stage(L, "signed", DT_I8, 2, (int64_t[]){q->K, q->N}, "k n");
+	struct polys *P = L->p->P;
+	int64_t half = q->block / 2;
+	poly k = stage_axis(L->p, s, 0), high = poly_floordiv(P, poly_mod(P, k, q->block), half);
+	poly at[] = {poly_add(P, poly_mulc(P, poly_floordiv(P, k, q->block), half), poly_mod(P, k, half)), stage_axis(L->p, s, 1)};
+	ex_id bit = ex_index(L->p, DT_I32, poly_mulc(P, high, 4));
+	ex_id code = low_fn2(L, FN_NIBBLE, ex_cast(L->p, DT_I32, ex_read(L->p, q->codes, 2, at)), bit);
+
+	stage_body(L->p, s, COMB_NONE, ex_cast(L->p, DT_I8, low_fn2(L, FN_SUB, code, ex_const_int(L->p, DT_I32, 8))));
+	vec_push(&L->late, lstage(L->p, s)->out);
+	return s;
+}
+
+/* [block, row, column]: products of a block's bytes with such codes. */
+static stage_id tile_products(struct lower *L, const struct packed *q, int axis)
+{
+	stage_id codes = signed_codes(L, q);
+	stage_id s = low_stage(L, "block", DT_I32, 4, (int64_t[]){q->count, q->row_dims[0], 1, q->N}, "b m d n");
+	poly k = in_block(L, q, stage_axis(L->p, s, 0), stage_reduce(L->p, s, "k", q->block));
+	ex_id x = ex_cast(L->p, DT_I32, coded_at(L, q, 0, axis, row_from(L, q, s, 1), k));
+	ex_id y = ex_cast(L->p, DT_I32, low_of(L, codes, (poly[]){k, stage_axis(L->p, s, 3)}));
+
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, x, y));
+	return s;
+}
+
 /* [block, row, digit, column]: products of each digit. */
 static stage_id digit_products(struct lower *L, const struct packed *q, int axis, stage_id digit)
 {
@@ -632,7 +672,9 @@ static stage_id sums_of_blocks(struct lower *L, const struct packed *q, const ch
 
 static stage_id coded_rows(struct lower *L, const struct packed *q, const char *name, int axis, bool zeros)
 {
-	stage_id part = digit_products(L, q, axis, 0), xs = zeros ? coded_sums(L, q, axis) : 0;
+	bool tiles = in_tiles(L, q);
+	stage_id part = tiles ? tile_products(L, q, axis) : digit_products(L, q, axis, 0);
+	stage_id xs = zeros && !tiles ? coded_sums(L, q, axis) : 0;
 	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0), b;
 	stage_id same = xs && lex(L->p, grid_at(L, q, 2, none, none))->kind == EX_CONST ? same_zeros(L, q, xs) : 0;
 	struct row m;

@@ -23,6 +23,14 @@ bool schedule_digits_pay(int64_t columns)
 	return columns > COLUMNS;
 }
 
+bool schedule_tiles(struct loop_prog *p, int64_t rows, int64_t columns, int64_t products)
+{
+	int row = instr_tile(p->target ? p->target : target_host(), products);
+
+	return row && rows >= instr_row(row)->extent[0] && columns >= instr_row(row)->extent[1] &&
+	       sched_lanes(p) == instr_row(row)->extent[1];
+}
+
 struct blocks {
 	stage_id block, sum, result; /* sums of a block; of what is made of them; elementwise, of that: 0: none can follow */
 	int vectors;
@@ -30,6 +38,8 @@ struct blocks {
 	int64_t digits; /* sums of a block for each column of a row */
 	bool many;      /* the first axis of the sum is rows */
 	int64_t rows;   /* at a time */
+	int tile;       /* row of the instruction that makes a tile of sums of a block; 0: none */
+	stage_id codes; /* the stage that makes what tiles multiply the rows with */
 };
 
 /* Does s sum what another sum gave, over the axis that this one has in front of its columns? That one is found. */
@@ -64,17 +74,45 @@ static int dot_of(struct loop_prog *p, stage_id s)
 	return ex_find(p, lstage(p, s)->body, is_nibble, NULL) ? instr_nibbles(t) : instr_dot(t, DT_I8, DT_U8, false);
 }
 
+bool tile_needs(struct loop_prog *p, stage_id s, stage_id reader)
+{
+	const struct stage *b = lstage(p, reader);
+
+	return lbuf(p, lstage(p, s)->out)->dtype == DT_I8 && lstage(p, s)->nspatial == 2 && b->comb == COMB_SUM && b->nspatial == 4 &&
+	       b->naxes == 5 && ex_find(p, lstage(p, s)->body, is_nibble, NULL) &&
+	       instr_tile(p->target ? p->target : target_host(), b->axis[b->nspatial].extent);
+}
+
+/* Does another stage make what rows are multiplied with, in bytes with a sign? */
+static void find_tile(struct loop_prog *p, struct blocks *q)
+{
+	const struct stage *b = lstage(p, q->block);
+	ex_id read[READS_MAX];
+	stage_id s = 0;
+
+	for (int n = stage_all_reads(p, q->block, read), i = 0; i < n; i++)
+		if (read_uses(p, read[i], b->axis[b->nspatial - 1].var))
+			s = writer_here(p, lex(p, read[i])->buf);
+	if (!q->many || !s || lbuf(p, lstage(p, s)->out)->dtype != DT_I8 || lstage(p, s)->nspatial != 2)
+		return;
+	q->tile = instr_tile(p->target ? p->target : target_host(), b->axis[b->nspatial].extent);
+	q->codes = q->tile ? s : 0;
+}
+
 static bool find_blocks(struct loop_prog *p, struct blocks *q)
 {
 	for (stage_id s = 1; s < p->stages.n && !q->sum; s++)
 		if ((q->block = sum_of_blocks(p, s)))
 			q->sum = s;
 	const struct stage *b = lstage(p, q->block), *sum = lstage(p, q->sum);
-	if (q->sum && !dtype_is_float(lbuf(p, b->out)->dtype) && !(q->dot = dot_of(p, q->block)))
+	if (!q->sum)
 		return false;
 	q->many = sum->nspatial == 2;
+	find_tile(p, q);
+	if (!q->tile && !dtype_is_float(lbuf(p, b->out)->dtype) && !(q->dot = dot_of(p, q->block)))
+		return false;
 	q->digits = b->nspatial == 3 + q->many ? b->axis[b->nspatial - 2].extent : 1; /* one digit has no axis */
-	if (!q->sum || sched_sole_reader(p, q->block) != q->sum || !stage_in_lanes(p, q->block) || !stage_in_lanes(p, q->sum))
+	if (sched_sole_reader(p, q->block) != q->sum || !stage_in_lanes(p, q->block) || !stage_in_lanes(p, q->sum))
 		return false;
 	stage_id r = is_result(p, lstage(p, q->sum)->out) ? 0 : sched_sole_reader(p, q->sum);
 	bool same = r && lstage(p, r)->comb == COMB_NONE && lstage(p, r)->nspatial == sum->nspatial;
@@ -206,6 +244,47 @@ static void place_digits(struct schedule *r, const struct blocks *q)
 	unroll_block(r, loop_part(r, k, 0), steps);
 }
 
+/* What tiles multiply the rows with, a panel at a time, in the groups that the instruction takes. */
+static void place_codes(struct schedule *r, const struct blocks *q, const char *where)
+{
+	struct loop_prog *p = r->p;
+	const char *name = sym_str(lstage(p, q->codes)->name), *k = axis_loop(r, q->codes, 0, ""), *v = axis_loop(r, q->codes, 1, "");
+	const struct instr *row = instr_row(q->tile), *widen = instr_row(instr_widen(p->target ? p->target : target_host()));
+	int64_t group = row->extent[3], half = row->extent[2] * group / 2;
+
+	if (!sched_try(r, PRIM_AT, name, where))
+		return;
+	sched_try(r, PRIM_LAYOUT, name, sched_name(r, "1/%d", r->lanes), sched_name(r, "0/%ld", (long)group),
+		  sched_name(r, "1%%%d", r->lanes), sched_name(r, "0%%%ld", (long)group));
+	sched_try(r, PRIM_SPLIT, k, trace_number(half));
+	sched_try(r, PRIM_SPLIT, loop_part(r, k, 0), "2");
+	sched_try(r, PRIM_SPLIT, loop_part(r, k, 1), trace_number(group));
+	sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes));
+	const char *b = loop_part(r, loop_part(r, k, 0), 0), *high = loop_part(r, loop_part(r, k, 0), 1);
+	const char *groups = loop_part(r, loop_part(r, k, 1), 0), *in_group = loop_part(r, loop_part(r, k, 1), 1);
+	sched_try(r, PRIM_REORDER, loop_part(r, v, 0), b, groups, high, loop_part(r, v, 1), in_group);
+	sched_try(r, PRIM_UNROLL, high);
+	if (widen)
+		sched_try(r, PRIM_TENSOR, loop_part(r, v, 1), widen->name);
+}
+
+/* A tile of sums of one block, where they are used, and its codes by panels. */
+static void place_tile(struct schedule *r, const struct blocks *q, const char *where, const char *panels)
+{
+	struct loop_prog *p = r->p;
+	const char *name = sym_str(lstage(p, q->block)->name);
+	int n = lstage(p, q->block)->nspatial;
+	const char *k = axis_loop(r, q->block, n, ""), *m = axis_loop(r, q->block, 1, "");
+
+	if (!sched_try(r, PRIM_AT, name, where))
+		return;
+	sched_try(r, PRIM_INIT, name, where);
+	place_codes(r, q, panels);
+	sched_try(r, PRIM_SPLIT, k, trace_number(instr_row(q->tile)->extent[3]));
+	sched_try(r, PRIM_REORDER, m, axis_loop(r, q->block, n - 1, ""), loop_part(r, k, 0), loop_part(r, k, 1));
+	sched_try(r, PRIM_TENSOR, m, instr_row(q->tile)->name);
+}
+
 /* The sums of one block, where they are used. */
 static void place_block(struct schedule *r, const struct blocks *q, const char *where)
 {
@@ -247,7 +326,9 @@ static void choose_rows(struct schedule *r, struct blocks *q)
 			usual = rows;
 		}
 	}
-	q->rows = q->many ? sched_sample(r, "rows", choice, n, usual) : 1;
+	if (q->tile)
+		choice[0] = usual = instr_row(q->tile)->extent[0];
+	q->rows = q->many ? sched_sample(r, "rows", choice, q->tile ? 1 : n, usual) : 1;
 }
 
 /* Vectors of columns: as many as hide the latency of the sums, where panels of them are not filled up by much. */
@@ -259,10 +340,22 @@ static void choose_vectors(struct schedule *r, struct blocks *q)
 
 	for (int64_t v = 1; v <= 8 && (v == 1 || v * r->lanes <= columns); v *= 2)
 		choice[n++] = v;
-	for (int i = 0; i < n && choice[i] <= 4 && (!q->dot || 2 * choice[i] * sums <= sched_machine(r->p).vector_regs); i++)
+	for (int i = 0; i < n && choice[i] <= 4 && (q->tile || !q->dot || 2 * choice[i] * sums <= sched_machine(r->p).vector_regs); i++)
 		if (8 * in_panels(columns, choice[i] * r->lanes) <= 9 * in_panels(columns, r->lanes))
 			usual = i;
 	q->vectors = (int)sched_sample(r, "vectors", choice, n, choice[usual]);
+}
+
+/* The same of tiles: all of a panel for each tile of rows. */
+static const char *split_tiles(struct schedule *r, const struct blocks *q, const char *m, const char *v, const char *over)
+{
+	const char *home = loop_part(r, v, 1);
+
+	sched_try(r, PRIM_REORDER, loop_part(r, v, 0), loop_part(r, m, 0), home, loop_part(r, m, 1), loop_part(r, v, 2));
+	sched_try(r, PRIM_INIT, sym_str(lstage(r->p, q->sum)->name), home);
+	sched_try(r, PRIM_REORDER, over, loop_part(r, m, 1), loop_part(r, v, 2));
+	sched_try(r, PRIM_UNROLL, loop_part(r, m, 1));
+	return home;
 }
 
 /* Loops around the sum of a block: panels, then tiles of rows. The innermost. */
@@ -275,6 +368,8 @@ static const char *split_sum(struct schedule *r, const struct blocks *q, bool pa
 	if (q->many) {
 		const char *m = axis_loop(r, q->sum, 0, "");
 		sched_try(r, PRIM_SPLIT, m, "rows", "tail=overlap");
+		if (q->tile)
+			return split_tiles(r, q, m, v, over);
 		sched_try(r, PRIM_REORDER, home, loop_part(r, m, 0), loop_part(r, m, 1), loop_part(r, v, 1), loop_part(r, v, 2));
 		home = loop_part(r, m, 0);
 		sched_try(r, PRIM_INIT, name, home);
@@ -297,19 +392,24 @@ bool template_packed(struct schedule *r)
 	const char *name = sym_str(lstage(p, q.sum)->name), *v = axis_loop(r, q.sum, q.many, "");
 	choose_rows(r, &q);
 	choose_vectors(r, &q);
-	bool pad = lay_out(r, q.block, lstage(p, q.block)->nspatial - 1, 0, q.dot ? (int)instr_row(q.dot)->extent[1] : 1);
+	bool pad = q.tile ? lay_out(r, q.codes, 1, 0, (int)instr_row(q.tile)->extent[3])
+			  : lay_out(r, q.block, lstage(p, q.block)->nspatial - 1, 0, q.dot ? (int)instr_row(q.dot)->extent[1] : 1);
 	pad &= lay_out(r, q.sum, q.many, q.block, 1);
 	if (q.many)
 		lay_out_rows(r, &q);
 	const char *over = axis_loop(r, q.sum, 1 + q.many, ""), *home = split_sum(r, &q, pad, over);
-	place_block(r, &q, over);
+	if (q.tile)
+		place_tile(r, &q, over, loop_part(r, v, 0));
+	else
+		place_block(r, &q, over);
 	bool after = q.result && sched_try(r, PRIM_AFTER, sym_str(lstage(p, q.result)->name), home);
 	const char *sums = NULL, *acc = sched_fresh(r, "acc");
 	if (after)
 		sched_try(r, PRIM_SCOPE, name, "register");
 	else if (sched_make(r, acc, PRIM_CACHE, name, name, home, "register"))
 		sums = sched_name(r, "%s.store", acc);
-	sched_try(r, PRIM_UNROLL, loop_part(r, v, 1));
+	if (!q.tile)
+		sched_try(r, PRIM_UNROLL, loop_part(r, v, 1));
 	sched_try(r, PRIM_VECTOR, loop_part(r, v, 2));
 	mark(r, q.sum, "init.", 0, q.many);
 	if (after)

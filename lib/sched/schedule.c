@@ -283,7 +283,7 @@ static bool turns_for_sums(struct loop_prog *p, stage_id s, int readers)
 static bool some_dot_needs(struct loop_prog *p, stage_id s)
 {
 	for (stage_id t = 1; t < p->stages.n; t++)
-		if (stage_here(p, t) && stage_reads(p, t, lstage(p, s)->out) && dot_needs(p, s, t))
+		if (stage_here(p, t) && stage_reads(p, t, lstage(p, s)->out) && (dot_needs(p, s, t) || tile_needs(p, s, t)))
 			return true;
 	return false;
 }

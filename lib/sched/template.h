@@ -176,7 +176,9 @@ bool template_scan(struct schedule *r);                    /* step by step: recu
 bool template_sums(struct schedule *r);                    /* several products */
 bool template_blocks(struct schedule *r, stage_id result); /* several reductions along another axis than the contiguous one */
 bool template_halves(struct schedule *r);                  /* a product in f16, of short sums that are added up in f32 */
-bool template_packed(struct schedule *r);                  /* a row times a matrix in blocks that have a factor each */
+/* Does the reader, in whose tiles they are multiplied, want the bytes that s makes of codes of 4 bits side by side? */
+bool tile_needs(struct loop_prog *p, stage_id s, stage_id reader);
+bool template_packed(struct schedule *r); /* a row times a matrix in blocks that have a factor each */
 bool template_rows(struct schedule *r, stage_id result);
 bool template_chain(struct schedule *r);               /* two products with reductions of rows between them */
 bool chain_fits(struct loop_prog *p);                  /* does it? */

@@ -190,5 +190,9 @@ void put_cpu_check(struct emission *e, FILE *f, const char *name)
 			fprintf(f, ")\n\t\treturn \"it lacks %s, which the model was compiled for\";\n%s", takes,
 				of->feature[i].gcc ? "#endif\n" : "");
 		}
+	for (int i = 0; of->feature && of->feature[i].name; i++)
+		if ((e->target->features >> i & 1) && of->feature[i].allowed)
+			fprintf(f, "\tif (!%s)\n\t\treturn \"this system does not let it use %s, which the model was compiled for\";\n",
+				of->feature[i].allowed, of->feature[i].name);
 	fprintf(f, "\treturn NULL;\n}\n");
 }

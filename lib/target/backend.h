@@ -15,6 +15,7 @@ struct feature {
 	const char *name;                 /* in rows */
 	const char *takes[FEATURE_TAKES]; /* names of what a CPU is asked for (backend.asks); ends with NULL */
 	bool gcc;                         /* clang cannot ask for them */
+	const char *allowed;              /* a condition in C that must hold, too: the kernel lets a process use it. NULL: none */
 	unsigned needs, excludes;         /* features that are there, or not, where it is: a row that says otherwise is none */
 };
 /* A target that has a name: this machine with these features, no more and no fewer. */

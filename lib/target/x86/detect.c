@@ -2,6 +2,8 @@
 #include "target/x86/x86.h"
 #ifdef __x86_64__
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Clang 14 has no name for it. */
 static bool has_avxvnni(void)
@@ -10,6 +12,15 @@ static bool has_avxvnni(void)
 	unsigned a, b, c, d;
 
 	return __get_cpuid_count(LEAF, PART, &a, &b, &c, &d) && (a >> BIT & 1);
+}
+
+/* The kernel lets a process, and those that it forks, use tiles from the time on that it asks. */
+static bool has_amx(void)
+{
+	enum { LEAF = 7, TILE = 24, INT8 = 25, ASK = 0x1023, TILE_DATA = 18 };
+	unsigned a, b, c, d;
+
+	return __get_cpuid_count(LEAF, 0, &a, &b, &c, &d) && (d >> TILE & 1) && (d >> INT8 & 1) && !syscall(SYS_arch_prctl, ASK, TILE_DATA);
 }
 
 static unsigned read_features(void)
@@ -30,6 +41,8 @@ static unsigned read_features(void)
 			have |= X86_VNNI;
 		if (__builtin_cpu_supports("avx512vbmi"))
 			have |= X86_VBMI;
+		if ((have & X86_VNNI) && has_amx())
+			have |= X86_AMX;
 		if (__builtin_cpu_supports("avx512bf16"))
 			have |= X86_BF16;
 #if __GNUC__ >= 12

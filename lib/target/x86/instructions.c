@@ -170,6 +170,41 @@ static void fma16_helper(FILE *f, const struct instr *row)
 		"\treturn u.all;\n}\n");
 }
 
+/* Tiles of 16 rows: 0: sums, 1 and 2: 32 and 64 bytes of rows of a, 3 and 4: 8 and 16 groups of b. */
+static void tiles_helper(FILE *f, const struct instr *row)
+{
+	(void)row;
+	fputs("#ifndef TILES_BEGIN\n"
+	      "static const struct {\n\tunsigned char palette, start, none[14];\n\tunsigned short bytes[16];\n\tunsigned char rows[16];\n"
+	      "} tiles = {1, 0, {0}, {64, 32, 64, 64, 64}, {16, 16, 16, 8, 16}};\n"
+	      "#define TILES_BEGIN __asm__ volatile(\"ldtilecfg %0\" : : \"m\"(tiles))\n"
+	      "#define TILES_END   __asm__ volatile(\"tilerelease\")\n"
+	      "/* 16 sums, in rows s apart, of each of 16 rows of a, t apart, and b in groups of four; k products, a multiple of 32 */\n"
+	      "static inline void tile_sums(int *o, long s, const signed char *a, long t, const signed char *b, long k)\n{\n"
+	      "\t__asm__ volatile(\"tilezero %%tmm0\" : : : \"memory\");\n"
+	      "\tfor (; k >= 64; k -= 64, a += 64, b += 1024)\n"
+	      "\t\t__asm__ volatile(\"tileloadd (%0,%1), %%tmm2\\n\\ttileloadd (%2,%3), %%tmm4\\n\\ttdpbssd %%tmm4, %%tmm2, %%tmm0\"\n"
+	      "\t\t\t: : \"r\"(a), \"r\"(t), \"r\"(b), \"r\"(64L) : \"memory\");\n"
+	      "\tif (k)\n"
+	      "\t\t__asm__ volatile(\"tileloadd (%0,%1), %%tmm1\\n\\ttileloadd (%2,%3), %%tmm3\\n\\ttdpbssd %%tmm3, %%tmm1, %%tmm0\"\n"
+	      "\t\t\t: : \"r\"(a), \"r\"(t), \"r\"(b), \"r\"(64L) : \"memory\");\n"
+	      "\t__asm__ volatile(\"tilestored %%tmm0, (%0,%1)\" : : \"r\"(o), \"r\"(4 * s) : \"memory\");\n}\n"
+	      "#endif\n",
+	      f);
+}
+
+static void widen_helper(FILE *f, const struct instr *row)
+{
+	(void)row;
+	fputs("typedef unsigned char vu8 __attribute__((vector_size(64)));\n"
+	      "typedef unsigned char vu8u __attribute__((vector_size(64), aligned(1), may_alias));\n"
+	      "/* codes of 4 bits, in the low or the high half of bytes, without their zero point */\n"
+	      "static inline void widen_codes(signed char *o, const unsigned char *a, int high)\n{\n"
+	      "\tconst vi w = (vi)*(const vu8u *)a >> high & 0x0f0f0f0f;\n"
+	      "\t*(vu8u *)o = (vu8)w - 8;\n}\n",
+	      f);
+}
+
 const struct instr x86_instr[] = {
 /* sums of int32, each of 4 products: a is the same for all sums, b lies in groups of four */
 #define DPBUSD(name_, features_, bytes) \
@@ -262,5 +297,29 @@ const struct instr x86_instr[] = {
 	 .accumulator = "vhf",
 	 .text = "vfmadd16(%v, %a, %b)",
 	 .helper = fma16_helper},
+/* 16 by 16 whole sums of int32, each of so many products of bytes */
+#define TILE(products) \
+	{ \
+		.name = "tdpbssd" #products, .features = X86_AMX, .vector_bytes = 64, .opaque = true, .nloops = 4, \
+		.extent = {16, 16, (products) / 4, 4}, .comb = "sum", .body = "mul(i32(a), i32(b))", .whole = true, \
+		.out = {"i32", {STEP_ANY, 1, 0, 0}}, .in = {{"i8", {STEP_ANY, 0, 4, 1}}, {"i8", {0, 4, 64, 1}}}, \
+		.text = "tile_sums(%o, %s, %a, %t, %b, " #products ");", .helper = tiles_helper, .begin = "TILES_BEGIN;", \
+		.end = "TILES_END;" \
+	}
+	TILE(32),
+	TILE(64),
+	TILE(128),
+#undef TILE
+	/* codes of 4 bits in groups of four, in bit i and above of their bytes, as numbers with a sign */
+	{.name = "widen_codes",
+	 .features = X86_AMX,
+	 .vector_bytes = 64,
+	 .nloops = 2,
+	 .extent = {16, 4},
+	 .body = INSTR_WIDEN,
+	 .out = {"i8", {4, 1}},
+	 .in = {{"u8", {4, 1}}},
+	 .text = "widen_codes(%o, %a, %i);",
+	 .helper = widen_helper},
 	{NULL},
 };

@@ -4,6 +4,10 @@
 #include <elf.h>
 #include <linux/audit.h>
 
+/* Linux keeps tiles from a process until it asks for them (arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). */
+static const char amx_allowed[] =
+	"({ long no = 158; __asm__ volatile(\"syscall\" : \"+a\"(no) : \"D\"(0x1023L), \"S\"(18L) : \"rcx\", \"r11\", \"memory\"); !no; })";
+
 static const struct feature features[] = {
 	{"fma", {"fma"}},
 	{"avx2", {"avx2", "bmi", "bmi2"}}, /* f16c, too, which clang cannot ask for: each CPU with bmi2 has it */
@@ -13,6 +17,7 @@ static const struct feature features[] = {
 	{"bf16", {"avx512bf16"}, .needs = X86_AVX512},
 	{"avxvnni", {"avxvnni"}, .gcc = true, .needs = X86_AVX2},
 	{"vbmi", {"avx512vbmi"}, .needs = X86_AVX512},
+	{"amx", {"amx-tile", "amx-int8"}, .gcc = true, .allowed = amx_allowed, .needs = X86_AVX512 | X86_VNNI},
 	{NULL, {NULL}},
 };
 

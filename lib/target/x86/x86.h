@@ -12,6 +12,7 @@ enum x86_feature {
 	X86_BF16 = 32,    /* of AVX-512 */
 	X86_AVXVNNI = 64, /* on 32 bytes, in the encoding of AVX2 */
 	X86_VBMI = 128,   /* of AVX-512 */
+	X86_AMX = 256,    /* tiles of bytes, which the kernel lets this process use */
 };
 
 bool x86_detect(struct target *t);
