@@ -23,12 +23,15 @@ bool schedule_digits_pay(int64_t columns)
 	return columns > COLUMNS;
 }
 
+enum { PANEL = 4 }; /* vectors of columns side by side, at most */
+
+/* A panel that is filled up would be widened element by element. */
 bool schedule_tiles(struct loop_prog *p, int64_t rows, int64_t columns, int64_t products)
 {
 	int row = instr_tile(p->target ? p->target : target_host(), products);
 
-	return row && rows >= instr_row(row)->extent[0] && columns >= instr_row(row)->extent[1] &&
-	       sched_lanes(p) == instr_row(row)->extent[1];
+	return row && rows >= instr_row(row)->extent[0] && sched_lanes(p) == instr_row(row)->extent[1] &&
+	       columns % (PANEL * instr_row(row)->extent[1]) == 0;
 }
 
 struct blocks {
@@ -340,7 +343,7 @@ static void choose_vectors(struct schedule *r, struct blocks *q)
 
 	for (int64_t v = 1; v <= 8 && (v == 1 || v * r->lanes <= columns); v *= 2)
 		choice[n++] = v;
-	for (int i = 0; i < n && choice[i] <= 4 && (q->tile || !q->dot || 2 * choice[i] * sums <= sched_machine(r->p).vector_regs); i++)
+	for (int i = 0; i < n && choice[i] <= PANEL && (q->tile || !q->dot || 2 * choice[i] * sums <= sched_machine(r->p).vector_regs); i++)
 		if (8 * in_panels(columns, choice[i] * r->lanes) <= 9 * in_panels(columns, r->lanes))
 			usual = i;
 	q->vectors = (int)sched_sample(r, "vectors", choice, n, choice[usual]);

@@ -34,6 +34,24 @@ if grep -qw avx2 /proc/cpuinfo; then
 else
 	skip "rows of bytes" "no AVX2"
 fi
+# Tiles of 16 rows; the last one begins earlier. Not where columns have zero points of their own, or fill no panel.
+if grep -qw amx_int8 /proc/cpuinfo; then
+	for form in "i4 -8 7 16 128 128 32 turned" "i4 -8 7 37 96 192 32 gemm" "i4 -8 7 50 256 320 64 turned" "i4 -8 7 33 512 128 128 gemm"; do
+		leveled $form
+		grep -q 'tile_sums(block' l.c && grep -q 'widen_codes(' l.c && ! grep -q block_init l.c
+		ok $? "$form: in tiles"
+	done
+	for form in "u4 0 15 37 128 128 32 turned" "i4 -8 7 37 128 72 32 turned"; do
+		leveled $form
+		! grep -q tile_sums l.c
+		ok $? "$form: not in tiles"
+	done
+	model i4 -8 7 200 1024 2048 32 turned | ge-load | ge-shape >m.g && ge-integer -q --accuracy-level 4 -o l.g m.g && ge-fuse l.g | ge-layout | ge-plan -q --threads 2 |
+		ge-emit -q -o l - && grep -q '_work, &args' l.c && equal --tol 2e-6 l.so l.g
+	ok $? "tiles by two threads"
+else
+	skip "tiles" "no AMX"
+fi
 
 # file LEVEL LEVEL [LINE]: an ONNX file with two MatMulNBits, and perhaps one more node.
 file() {
