@@ -161,19 +161,6 @@ double fit_window_cycles(const struct target *m, const struct fit_tile *t)
 	return t->taps == 3 && t->steps == TAPS_3X3 && !t->function ? split_3x3(t) : split_window(m, t);
 }
 
-bool fit_balance(const struct target *m, const struct fit_tile *t, int64_t row_steps, int rows)
-{
-	enum { FEW = 4 };
-
-	return fit_splits_vectors(m) && !t->function && t->steps <= TAPS_3X3 && t->taps > 0 && t->stride == 1 && row_steps % rows != 0 &&
-	       row_steps > FEW * rows;
-}
-
-bool fit_guards(const struct target *m, const struct fit_tile *t)
-{
-	return fit_splits_vectors(m) && !t->function && t->steps <= TAPS_3X3 && t->taps > 0;
-}
-
 bool fit_taps_innermost(const struct fit_tile *t, int rows)
 {
 	enum { ROWS_INSIDE = 7 };

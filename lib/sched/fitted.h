@@ -112,9 +112,7 @@ bool fit_wide(const struct target *m, double still_bytes, double panel_bytes, do
 enum { FIT_WIDE_ROWS = 3, FIT_WIDE_VECTORS = 4 };
 /* Rows of a tile that lie a multiple of 4 KB apart and stay in the first-level cache together. */
 int fit_rows_in_set(const struct target *m);
-/* Choices about a window that rows share (t->taps); row_steps: of the second axis, rows: of a tile. */
-bool fit_balance(const struct target *m, const struct fit_tile *t, int64_t row_steps, int rows);
-bool fit_guards(const struct target *m, const struct fit_tile *t);
+/* A choice about a window that rows share (t->taps); rows: of a tile. */
 bool fit_taps_innermost(const struct fit_tile *t, int rows);
 /* Steps to unroll of the innermost reduce loop, which has so many; or all steps of all loops, where `all` is not 0 and that is better. */
 int fit_unroll(const struct target *m, const struct fit_tile *t, bool large_window, bool by_matrix, int64_t steps, int64_t all);

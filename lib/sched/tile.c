@@ -318,7 +318,7 @@ static void choose_blocks(struct schedule *r, struct tile *q)
 static bool split_rows(struct schedule *r, struct tile *q)
 {
 	static const char *const tail[] = {"balance", "peel", "overlap"};
-	int usual = q->borders && !balance_tail(r->p, q), n = q->borders ? 2 : 3;
+	int usual = q->borders, n = q->borders ? 2 : 3;
 	int64_t steps;
 
 	if (q->block && sched_try(r, PRIM_SPLIT, q->tloop, q->block_sample, "rows", "tail=peel")) {
@@ -365,7 +365,7 @@ static void cut_phases(struct schedule *r, const struct tile *q)
 static void cut_borders(struct schedule *r, struct tile *q)
 {
 	static const char *const border[] = {"partition", "guards"};
-	if (!q->borders || sched_word(r, "border", border, 2, guard_borders(r->p, q)) == 1)
+	if (!q->borders || sched_word(r, "border", border, 2, r->p->usual) == 1)
 		return;
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
 		if (a != q->vec_axis)

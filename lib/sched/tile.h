@@ -182,10 +182,6 @@ bool rows_share_lines(struct loop_prog *p, const struct tile *q, int axis);
 double rows_traffic(struct loop_prog *p, const struct tile *q);
 /* Order: all panels for each tile of rows, rather than all rows for each panel? */
 bool rows_first(struct loop_prog *p, const struct tile *q);
-/* Tail: tiles of two sizes that differ by one, rather than a shorter one at the end, at borders too? */
-bool balance_tail(struct loop_prog *p, const struct tile *q);
-/* Guard border taps at each access instead of splitting the loops? */
-bool guard_borders(struct loop_prog *p, const struct tile *q);
 
 /* ---- the choices (tile_size.c): samples ---- */
 

@@ -138,22 +138,6 @@ static struct fit_tile chosen_tile(struct loop_prog *p, const struct tile *q)
 	return count_tile(p, q, shared_window(p, q), q->rows, q->vectors, sched_lanes(p));
 }
 
-bool balance_tail(struct loop_prog *p, const struct tile *q)
-{
-	struct target m = sched_machine(p);
-	struct fit_tile t = chosen_tile(p, q);
-
-	return fit_balance(&m, &t, q->row_steps, q->rows);
-}
-
-bool guard_borders(struct loop_prog *p, const struct tile *q)
-{
-	struct target m = sched_machine(p);
-	struct fit_tile t = chosen_tile(p, q);
-
-	return p->usual || (fit_guards(&m, &t) && !balance_tail(p, q));
-}
-
 bool taps_innermost(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
