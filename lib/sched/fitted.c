@@ -218,14 +218,6 @@ double fit_streams(const struct target *m, bool function, int vectors)
 	return factor[of][vectors < 8 ? vectors : 8];
 }
 
-bool fit_wide(const struct target *m, double still_bytes, double panel_bytes, double wide_cost, double cost)
-{
-	static const double no_matter = 1.01;
-
-	return m->vector_regs <= FEW_REGISTERS && still_bytes > (double)m->l2 / 2 && panel_bytes <= (double)m->l1 &&
-	       wide_cost <= no_matter * cost;
-}
-
 int fit_rows_in_set(const struct target *m)
 {
 	int ways = (int)(m->l1 / 4096);

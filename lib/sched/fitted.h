@@ -106,10 +106,6 @@ double fit_contraction_cycles(const struct target *m, const struct fit_tile *t);
 double fit_streams(const struct target *m, bool function, int vectors);
 /* Steps from which such a product is counted by its bytes. */
 double fit_streams_from(const struct target *m, bool function);
-/* Is a wide tile with few rows worth its cost? Each panel reads anew what stands still along vectors; a wide one, while it fits
- * in the first-level cache, does so less often. */
-bool fit_wide(const struct target *m, double still_bytes, double panel_bytes, double wide_cost, double cost);
-enum { FIT_WIDE_ROWS = 3, FIT_WIDE_VECTORS = 4 };
 /* Rows of a tile that lie a multiple of 4 KB apart and stay in the first-level cache together. */
 int fit_rows_in_set(const struct target *m);
 /* A choice about a window that rows share (t->taps); rows: of a tile. */

@@ -92,24 +92,6 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
 	return best;
 }
 
-/* A wide tile of few rows instead of the cheapest one, of that cost? Only for a single product: axes around it reuse panels anyway. */
-static bool better_wide(struct loop_prog *p, const struct tile *q, double cost, int lanes)
-{
-	struct target m = sched_machine(p);
-	const struct stage *s = lstage(p, q->anchor);
-	double still, moves;
-
-	for (int a = 0; a < s->nspatial; a++)
-		if (a != q->vec_axis && a != q->row_axis && s->axis[a].extent > 1)
-			return false;
-	if (q->row_axis < 0 || q->pair > 1 || is_window(p, q) || q->vectors >= FIT_WIDE_VECTORS ||
-	    !tile_may_fit(p, q, FIT_WIDE_ROWS, FIT_WIDE_VECTORS, lanes))
-		return false;
-	operand_bytes(p, q, &still, &moves);
-	return fit_wide(&m, still, panel_bytes(p, q, FIT_WIDE_VECTORS, lanes),
-			tile_cost(p, q, (struct window){0}, FIT_WIDE_ROWS, FIT_WIDE_VECTORS, lanes), cost);
-}
-
 /* Does the tile read a panel that is widened for it? */
 static bool widens(struct loop_prog *p, const struct tile *q)
 {
@@ -161,12 +143,7 @@ static void sample_rows(struct schedule *r, struct tile *q)
 void choose_tile(struct schedule *r, struct tile *q)
 {
 	count_loads(r->p, q, r->lanes);
-	double cost = best_tile(r->p, q, r->lanes, 0, &q->rows, &q->vectors);
-
-	if (better_wide(r->p, q, cost, r->lanes)) {
-		q->rows = FIT_WIDE_ROWS;
-		q->vectors = FIT_WIDE_VECTORS;
-	}
+	best_tile(r->p, q, r->lanes, 0, &q->rows, &q->vectors);
 	sample_vectors(r, q);
 	if (q->row_axis >= 0)
 		sample_rows(r, q);
