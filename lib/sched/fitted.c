@@ -218,13 +218,6 @@ double fit_streams(const struct target *m, bool function, int vectors)
 	return factor[of][vectors < 8 ? vectors : 8];
 }
 
-int fit_rows_in_set(const struct target *m)
-{
-	int ways = (int)(m->l1 / 4096);
-
-	return fit_splits_vectors(m) ? ways - 1 : ways > 6 ? ways - 3 : 4;
-}
-
 int fit_unroll(const struct target *m, const struct fit_tile *t, bool large_window, bool by_matrix, int64_t steps, int64_t all)
 {
 	enum { ONE = 8, OF_WINDOW = 4 };

@@ -106,8 +106,6 @@ double fit_contraction_cycles(const struct target *m, const struct fit_tile *t);
 double fit_streams(const struct target *m, bool function, int vectors);
 /* Steps from which such a product is counted by its bytes. */
 double fit_streams_from(const struct target *m, bool function);
-/* Rows of a tile that lie a multiple of 4 KB apart and stay in the first-level cache together. */
-int fit_rows_in_set(const struct target *m);
 /* A choice about a window that rows share (t->taps); rows: of a tile. */
 bool fit_taps_innermost(const struct fit_tile *t, int rows);
 /* Steps to unroll of the innermost reduce loop, which has so many; or all steps of all loops, where `all` is not 0 and that is better. */
