@@ -173,8 +173,8 @@ static void unroll_reduction(struct schedule *r, struct tile *q, const int *red,
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t choice[6], inner = nred ? s->axis[red[nred - 1]].extent / (red[nred - 1] == s->nspatial ? q->group : 1) : 1, steps = 1;
-	int n = 0, most = is_open(p, q) && pieces_text(q, reduce_steps(p, q)) > PIECES_TEXT_MAX ? 0 : unroll_most(p);
-	int64_t all = (int64_t)fmin(reduce_steps(p, q), unroll_most(p) + 1), unroll_all = q->row_axis < 0 ? most : UNROLL_MAX;
+	int n = 0, most = is_open(p, q) && pieces_text(q, reduce_steps(p, q)) > PIECES_TEXT_MAX ? 0 : UNROLL_MOST;
+	int64_t all = (int64_t)fmin(reduce_steps(p, q), UNROLL_MOST + 1), unroll_all = q->row_axis < 0 ? most : UNROLL_MAX;
 	bool always = most && all <= UNROLL_ALWAYS && !panel_spills(p, q, all);
 	if (always)
 		steps = all;

@@ -13,6 +13,7 @@ enum {
 	PIECES_TEXT_MAX = 640, /* multiply-adds in the nests of rests, unrolled: a kernel is compiled in about a second */
 	UNROLL_ALWAYS = 9,     /* steps of a reduction that is always fully unrolled: 3x3 taps; */
 	UNROLL_MAX = 32,       /* and of one that may be */
+	UNROLL_MOST = 256,     /* multiply-adds of a tile whose reduction is unrolled */
 	VECTORS_MAX = 8,       /* in a row of a tile */
 	ROWS_MAX = 30,         /* of a tile; */
 	ROWS_WITH_BORDERS = 14 /* and of one at borders: its code is there up to nine times */
@@ -99,8 +100,6 @@ bool is_window(struct loop_prog *p, const struct tile *q);
 bool large_window(struct loop_prog *p, const struct tile *q);
 /* Sums over rows that are strided in memory, without reuse (global pooling). */
 bool sums_strided_rows(struct loop_prog *p, const struct tile *q);
-/* One row times a matrix of constants: bound by the time to read the matrix. */
-bool row_by_matrix(struct loop_prog *p, const struct tile *q);
 
 /* ---- panels (panels.c) ---- */
 
@@ -172,7 +171,6 @@ double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int
 bool taps_innermost(struct loop_prog *p, const struct tile *q);
 /* How far to unroll the innermost reduce loop of so many steps; or `all` (if not 0) where unrolling all reduce loops is better. */
 int unroll_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all);
-int unroll_most(struct loop_prog *p); /* multiply-adds up to which a reduction may be unrolled */
 /* Cycles less for the whole anchor where the rows of a read of f32, which are `step` elements apart, were in lines of their own and its
  * reduction contiguous. */
 double turning_saves(struct loop_prog *p, const struct tile *q, int64_t step);

@@ -1,4 +1,4 @@
-/* The cost of a tile. Multiply-adds, loads and registers of one tile are counted here; fitted.c turns them into cycles. */
+/* The cost of a tile: its multiply-adds, loads and registers are counted, and take the cycles of the unit that has the most to do. */
 #include <math.h>
 #include <stdlib.h>
 #include "sched/tile.h"
@@ -28,10 +28,7 @@ static bool shares_taps(struct loop_prog *p, const struct tile *q, ex_id read, i
 struct window shared_window(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
-	struct target m = sched_machine(p);
-	double steps = reduce_steps(p, q);
-	bool whole = steps <= fit_shared_window(&m) && !(p->usual && steps > UNROLL_ALWAYS),
-	     row_at_a_time = is_window(p, q) && steps > UNROLL_ALWAYS && !whole && all_move(p, q);
+	bool whole = reduce_steps(p, q) <= UNROLL_ALWAYS, row_at_a_time = is_window(p, q) && !whole && all_move(p, q);
 	int64_t stride;
 
 	for (int i = 0; q->row_axis >= 0 && (whole || row_at_a_time) && i < q->nread; i++)
@@ -48,34 +45,6 @@ static double tile_stores(struct loop_prog *p, double rows, int vectors)
 	return rows * (sched_machine(p).stores_two ? (vectors + 1) / 2 : vectors);
 }
 
-/* Loads and stores of a whole tile of a window. held: taps that rows share stay in registers; else each row loads them. */
-static double window_loads(struct loop_prog *p, const struct tile *q, const struct fit_tile *t, ex_id window, bool held)
-{
-	double loads = tile_stores(p, t->rows, t->vectors);
-
-	for (int i = 0; i < q->nread; i++) {
-		bool along = tile_moves(p, q, q->read[i], q->vec_axis), down = tile_moves(p, q, q->read[i], q->row_axis);
-		double times = q->read[i] == window && held ? t->together / t->taps : down ? t->rows : 1;
-		if (t->still > 0 && !along && !down) /* in registers, for all tiles */
-			continue;
-		loads += t->steps * (along ? t->vectors * q->loads[i] : 1) * times;
-	}
-	return loads;
-}
-
-/* Operands of the epilogue that are larger than the second-level cache. */
-static int far_operands(struct loop_prog *p, const struct tile *q)
-{
-	ex_id read[READS_MAX];
-	int far = 0;
-
-	for (int i = 0, n = q->result ? stage_all_reads(p, q->result, read) : 0; i < n; i++) {
-		buf_id b = lex(p, read[i])->buf;
-		far += lbuf(p, b)->scope == SCOPE_IN && (int64_t)dtype_size(lbuf(p, b)->dtype) * buf_elems(p, b) > sched_machine(p).l2;
-	}
-	return far;
-}
-
 /* Steps in which a number that is the same along rows and vectors stays in a register. */
 static double still_numbers(struct loop_prog *p, const struct tile *q)
 {
@@ -86,83 +55,115 @@ static double still_numbers(struct loop_prog *p, const struct tile *q)
 	return n;
 }
 
-/* Tiles are balanced: rows is the mean number. */
-static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
-{
-	double tiles = q->row_axis < 0 ? 1 : ceil((double)q->row_steps / rows);
-	struct fit_tile t = {
-		.steps = reduce_steps(p, q),
-		.rows = q->row_axis < 0 ? 1 : (double)q->row_steps / tiles,
-		.vectors = vectors,
-		.sums = rows * vectors,
-		.function = q->function,
-		.second = q->row_axis >= 0,
-		.panel_bytes = panel_bytes(p, q, vectors, lanes),
-		.far = far_operands(p, q),
-	};
+/* A tile in numbers. Loads are those of all steps. */
+struct count {
+	double steps;         /* of the reduction */
+	double rows;          /* mean over all tiles */
+	int vectors;          /* in a row */
+	double products;      /* instructions of the unit that multiplies */
+	double along, across; /* loads of vectors, and stores of a window's; of single elements */
+	double once;          /* cycles that a tile takes beside its steps */
+};
 
-	t.joined = q->pair > 1 && !pairs_may_lie_together(p, q) ? ceil(t.rows / (double)q->pair) : 0;
-	t.whole_line = ceil(t.rows) >= (double)q->row_steps;
+/* Elements of a row of a window that rows of a tile read together. */
+static double read_together(struct window w, double rows) { return (double)w.stride * (ceil(rows) - 1) + (double)w.taps; }
+
+/* What a read loads: by rows that share taps only what they have together. A number that stays in a register is not loaded. */
+static void count_reads(struct loop_prog *p, const struct tile *q, struct window w, struct count *t)
+{
+	bool stays = w.read && still_numbers(p, q) > 0;
+
 	for (int i = 0; i < q->nread; i++) {
-		bool along = tile_moves(p, q, q->read[i], q->vec_axis), down = t.second && tile_moves(p, q, q->read[i], q->row_axis);
-		*(along ? &t.along : &t.across) += (along ? vectors * q->loads[i] : 1) * (down ? t.rows : 1);
+		bool along = tile_moves(p, q, q->read[i], q->vec_axis),
+		     down = q->row_axis >= 0 && tile_moves(p, q, q->read[i], q->row_axis);
+		double rows = w.read && q->read[i] == w.read ? read_together(w, t->rows) / (double)w.taps : down ? t->rows : 1;
+		if (along)
+			t->along += t->steps * t->vectors * q->loads[i] * rows;
+		else if (down || !stays)
+			t->across += t->steps * rows;
 	}
-	if (w.read) {
-		t.taps = (double)w.taps;
-		t.stride = w.stride;
-		t.row_at_a_time = w.row_at_a_time;
-		t.together = (double)w.stride * (ceil(t.rows) - 1) + (double)w.taps;
-		t.still = still_numbers(p, q);
-		t.stores = sched_machine(p).begins_sums ? tile_stores(p, t.rows, vectors) : 0;
-		t.held = window_loads(p, q, &t, w.read, true);
-		t.reloaded = window_loads(p, q, &t, w.read, false);
+}
+
+/* Registers that a tile lacks are stored and loaded, in each line of taps: of its sums, of what its rows read together, of weights and of numbers that
+ * stay; and once, where a function wants half of them. */
+static double count_spills(struct loop_prog *p, const struct tile *q, struct window w, const struct count *t)
+{
+	double regs = sched_machine(p).vector_regs, sums = t->vectors * ceil(t->rows);
+	double wanted = sums + t->vectors * (read_together(w, t->rows) + 1) + still_numbers(p, q);
+
+	return fmax(0, wanted - regs) * t->steps / (double)w.taps + (q->function ? fmax(0, sums - regs / 2) : 0);
+}
+
+/* Tiles are balanced: rows is the mean number. */
+static struct count count_tile(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors)
+{
+	/* cycles: of a loop over steps or lines of a window that begins, of its own instructions in an iteration; of a tile without one */
+	enum { STEPS_BEGIN = 8, LINES_BEGIN = 14, LINE = 2, NEXT_TILE = 2 };
+	static const double step_loop = 0.5;
+	struct target m = sched_machine(p);
+	double tiles = q->row_axis < 0 ? 1 : ceil((double)q->row_steps / rows);
+	struct count t = {.steps = reduce_steps(p, q), .rows = q->row_axis < 0 ? 1 : (double)q->row_steps / tiles, .vectors = vectors};
+	double joined = q->pair > 1 && !pairs_may_lie_together(p, q) ? ceil(t.rows / (double)q->pair) : 0;
+
+	t.products = t.steps * (t.rows * vectors + joined);
+	count_reads(p, q, w, &t);
+	if (!w.read) {
+		t.once = STEPS_BEGIN + rows * vectors + step_loop * t.steps;
+		return t;
 	}
+	t.once = w.row_at_a_time ? LINES_BEGIN + LINE * t.steps / (double)w.taps : NEXT_TILE;
+	t.along += tile_stores(p, t.rows, vectors);
+	t.products += m.begins_sums ? tile_stores(p, t.rows, vectors) : 0;
+	t.once += count_spills(p, q, w, &t) + (q->function ? m.call_cycles : 0);
 	return t;
+}
+
+/* Cycles of one tile: sums wait for each other as far as the machine does not look ahead to those of the next tiles. */
+static double tile_cycles(const struct target *m, const struct count *t)
+{
+	enum { AHEAD = 300, ELEMENT_PORTS = 2 };
+	double element_ports = fmax(ELEMENT_PORTS, m->load_ports), loads = t->along / m->load_ports + t->across / element_ports;
+	double tiles = fmax(1, AHEAD / (t->products + t->along + t->across));
+
+	return fmax(fmax(t->products / m->fma_ports, loads), t->steps * m->fma_latency / tiles) + t->once;
 }
 
 double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
 {
 	struct target m = sched_machine(p);
-	struct fit_tile t = count_tile(p, q, w, rows, vectors, lanes);
+	struct count t = count_tile(p, q, w, rows, vectors);
 	double panels = ceil((double)lstage(p, q->anchor)->axis[q->vec_axis].extent / (lanes * vectors));
-	double tiles = t.second ? ceil((double)q->row_steps / rows) : 1;
+	double tiles = q->row_axis >= 0 ? ceil((double)q->row_steps / rows) : 1;
 
-	if (row_by_matrix(p, q))
-		return t.steps * (panels * vectors * fit_streams(&m, q->function, vectors));
-	return panels * tiles * (w.read ? fit_window_cycles(&m, &t) : fit_contraction_cycles(&m, &t));
+	return panels * tiles * tile_cycles(&m, &t);
 }
 
-/* The tile that was chosen. */
-static struct fit_tile chosen_tile(struct loop_prog *p, const struct tile *q)
-{
-	return count_tile(p, q, shared_window(p, q), q->rows, q->vectors, sched_lanes(p));
-}
+/* The mean number of rows of the chosen tile. */
+static double mean_rows(const struct tile *q) { return q->row_axis < 0 ? 1 : (double)q->row_steps / ceil((double)q->row_steps / q->rows); }
 
 bool taps_innermost(struct loop_prog *p, const struct tile *q)
 {
+	enum { ROWS_INSIDE = 7 };
 	const struct stage *s = lstage(p, q->anchor);
-	struct fit_tile t = chosen_tile(p, q);
+	struct window w = shared_window(p, q);
 	/* fewer channels than taps in a row: the loop is over taps */
 	bool few = s->naxes - s->nspatial > 2 && s->axis[s->nspatial].extent <= s->axis[s->naxes - 1].extent;
 
-	if (sched_machine(p).loads_apart && shared_window(p, q).axis == s->nspatial) /* they are, where the first axis is inside */
+	if (sched_machine(p).loads_apart && w.axis == s->nspatial) /* they are, where the first axis is inside */
 		return false;
-	return few || large_window(p, q) || fit_taps_innermost(&t, q->rows);
+	return few || large_window(p, q) || (w.read && (w.row_at_a_time || q->vectors > 1 || q->rows >= ROWS_INSIDE));
 }
 
 int unroll_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all)
 {
-	struct target m = sched_machine(p);
-	struct fit_tile t = chosen_tile(p, q);
+	enum { STEPS_OF_ONE = 8 };
+	struct window w = shared_window(p, q);
 
-	return fit_unroll(&m, &t, large_window(p, q), row_by_matrix(p, q), steps, all);
-}
-
-int unroll_most(struct loop_prog *p)
-{
-	struct target m = sched_machine(p);
-
-	return fit_unroll_most(&m);
+	if (w.row_at_a_time)
+		return (int)w.taps;
+	if (all && large_window(p, q))
+		return (int)all;
+	return q->rows * q->vectors == 1 && steps >= STEPS_OF_ONE ? STEPS_OF_ONE : 1;
 }
 
 /* Is a panel the same in all steps of the axis? */
@@ -234,19 +235,17 @@ static double count_tiles(struct loop_prog *p, const struct tile *q)
 
 double rows_traffic(struct loop_prog *p, const struct tile *q)
 {
-	struct fit_tile t = chosen_tile(p, q);
-	double lines = rows_share_lines(p, q, q->row_axis) ? 2 : t.rows;
+	double lines = rows_share_lines(p, q, q->row_axis) ? 2 : mean_rows(q);
 
-	return count_tiles(p, q) * tile_traffic(p, q, t.steps * lines * LINE_BYTES) / sched_machine(p).l2_a_cycle;
+	return count_tiles(p, q) * tile_traffic(p, q, reduce_steps(p, q) * lines * LINE_BYTES) / sched_machine(p).l2_a_cycle;
 }
 
 double turning_saves(struct loop_prog *p, const struct tile *q, int64_t step)
 {
-	struct fit_tile t = chosen_tile(p, q);
-	double rows = 4 * t.rows, piece = 4 * ((double)step * (t.rows - 1) + 1);
+	double rows = 4 * mean_rows(q), piece = 4 * ((double)step * (mean_rows(q) - 1) + 1), steps = reduce_steps(p, q);
 	/* a piece of n bytes lies in 1 + (n - 4) / 64 lines on average */
-	double lines = fmin(t.rows * LINE_BYTES, piece + LINE_BYTES - 4);
-	double apart = tile_traffic(p, q, t.steps * lines), turned = tile_traffic(p, q, t.steps * rows);
+	double lines = fmin(mean_rows(q) * LINE_BYTES, piece + LINE_BYTES - 4);
+	double apart = tile_traffic(p, q, steps * lines), turned = tile_traffic(p, q, steps * rows);
 
 	return count_tiles(p, q) * (apart - turned) / sched_machine(p).l2_a_cycle;
 }

@@ -218,14 +218,3 @@ bool sums_strided_rows(struct loop_prog *p, const struct tile *q)
 			return false;
 	return q->row_axis < 0;
 }
-
-bool row_by_matrix(struct loop_prog *p, const struct tile *q)
-{
-	struct target m = sched_machine(p);
-	const struct stage *s = lstage(p, q->anchor);
-	bool constants = false;
-
-	for (int i = 0; i < q->nread; i++)
-		constants |= is_constant(p, q->read[i]) && read_uses(p, q->read[i], s->axis[q->vec_axis].var);
-	return q->row_axis < 0 && constants && !s->scan && reduce_steps(p, q) > fit_streams_from(&m, q->function);
-}

@@ -30,14 +30,11 @@ static bool tile_may_fit(struct loop_prog *p, const struct tile *q, int rows, in
 	       (q->pair == 1 && tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= sched_machine(p).vector_regs);
 }
 
-/* As tile_fits, for the default tile: only where vectors are split are operands from memory as fast. */
+/* As tile_fits, for the default tile. */
 static bool tile_is_usual(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
-	struct target m = sched_machine(p);
-	bool from_memory = fit_splits_vectors(&m) && !q->dot; /* a dot's factor has to be in a register */
-	bool fits = from_memory ? tile_may_fit(p, q, rows, vectors, lanes) : tile_fits(p, q, rows, vectors, lanes);
-
-	return fits && (rows == 1 || rows * vectors + kept_vectors(p, q, vectors, lanes) + 1 <= m.vector_regs);
+	return tile_fits(p, q, rows, vectors, lanes) &&
+	       (rows == 1 || rows * vectors + kept_vectors(p, q, vectors, lanes) + 1 <= sched_machine(p).vector_regs);
 }
 
 static int most_rows(struct loop_prog *p, const struct tile *q)
@@ -57,10 +54,10 @@ static int most_vectors(struct loop_prog *p, const struct tile *q)
 /* Vectors of sums up to which the unrolled reduction stays short. */
 static double most_sums(struct loop_prog *p, const struct tile *q, struct window w, int lanes)
 {
-	double most = large_window(p, q) ? unroll_most(p) / reduce_steps(p, q) : INFINITY;
+	double most = large_window(p, q) ? UNROLL_MOST / reduce_steps(p, q) : INFINITY;
 
 	if (w.row_at_a_time)
-		most = unroll_most(p) / (double)w.taps;
+		most = UNROLL_MOST / (double)w.taps;
 	return most;
 }
 

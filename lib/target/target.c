@@ -82,7 +82,7 @@ static void set_features(struct target *t, const struct backend *of, unsigned fe
 		return;
 	}
 	t->vector_bytes = t->vector_regs = 16;
-	t->fma_ports = 2;
+	t->fma_ports = t->load_ports = 2;
 	t->fma_latency = 4;
 }
 
@@ -108,6 +108,7 @@ struct target target_filled(const struct target *t)
 					    .vector_regs = 16,
 					    .fma_ports = 2,
 					    .fma_latency = 4,
+					    .load_ports = 2,
 					    .l1 = 32 << 10,
 					    .l2 = 1 << 20,
 					    .l3 = 16 << 20,
@@ -120,7 +121,7 @@ struct target target_filled(const struct target *t)
 	struct target f = t ? *t : usual;
 
 #define FILL(field) f.field = f.field ? f.field : usual.field
-	FILL(vector_bytes), FILL(vector_regs), FILL(fma_ports), FILL(fma_latency), FILL(l1), FILL(l2), FILL(l3), FILL(cores);
+	FILL(vector_bytes), FILL(vector_regs), FILL(fma_ports), FILL(fma_latency), FILL(load_ports), FILL(l1), FILL(l2), FILL(l3), FILL(cores);
 	FILL(hertz), FILL(l2_a_cycle), FILL(l3_a_cycle), FILL(memory_a_cycle), FILL(call_cycles);
 #undef FILL
 	f.lookup_operations = f.lookup_operations ? f.lookup_operations : 2 * f.vector_bytes / 4; /* out of the vector and into another */

@@ -13,6 +13,7 @@ struct target {
 	int vector_bytes;           /* 64, 32 or 16; 4: one lane */
 	int vector_regs;            /* 32 or 16 */
 	int fma_ports, fma_latency; /* what the analytic model assumes: multiply-adds of vector_bytes a cycle, cycles of one */
+	int load_ports;             /* and loads of vector_bytes a cycle */
 	int ports;                  /* ports for whole vectors, where CPUs of its kind have more or fewer (backend.ports); 0: as most */
 	int64_t l1, l2, l3;         /* bytes of data cache one core sees */
 	int cores;

@@ -29,13 +29,14 @@ static const struct level levels[] = {
 
 static void derive(struct target *t)
 {
-	enum { TWICE = 32, FOUR_TIMES = 64, REGISTERS = 32, LATENCY = 4 };
+	enum { TWICE = 32, FOUR_TIMES = 64, REGISTERS = 32, LATENCY = 4, LOADS = 2, LOADS_MOST = 3 };
 
 	t->vector_bytes = t->features & ARM_SVE512 ? FOUR_TIMES : t->features & ARM_SVE256 ? TWICE : NEON;
 	t->vector_regs = REGISTERS;
 	t->ports = t->vector_bytes == NEON ? t->ports : 0; /* of longer vectors there are two */
 	t->fma_ports = t->ports ? t->ports : PORTS;
 	t->fma_latency = LATENCY;
+	t->load_ports = t->fma_ports > PORTS ? LOADS_MOST : LOADS;
 	t->masks = t->features & ARM_SVE;
 	t->by_element = t->stores_two = t->vector_bytes == NEON;
 	t->loads_apart = t->begins_sums = t->hands_on_nan = true;

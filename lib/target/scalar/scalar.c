@@ -9,6 +9,7 @@ static void derive(struct target *t)
 	t->vector_regs = 16;
 	t->fma_ports = 1;
 	t->fma_latency = 4;
+	t->load_ports = 2;
 }
 
 const struct backend backend_scalar = {.name = "scalar", .anywhere = true, .level = levels, .derive = derive};
