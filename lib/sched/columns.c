@@ -3,6 +3,8 @@
  * once for all of them. */
 #include "sched/tile.h"
 
+enum { STREAMS_MAX = 16 };
+
 static double row_bytes(struct loop_prog *p, const struct tile *q) { return 4 * (double)lstage(p, q->anchor)->axis[q->vec_axis].extent; }
 
 bool may_sum_in_memory(struct schedule *r, const struct tile *q)
@@ -11,12 +13,25 @@ bool may_sum_in_memory(struct schedule *r, const struct tile *q)
 	       lstage(r->p, q->anchor)->axis[q->vec_axis].extent >= r->lanes;
 }
 
-/* If registers hold all sums, memory is read in order anyway. */
+/* If registers hold all sums, memory is read in order anyway; in the first-level cache the order is no matter. */
 bool sum_in_memory(struct schedule *r, const struct tile *q)
 {
-	struct target m = sched_machine(r->p);
+	int64_t in_registers = (int64_t)apart_vectors(r->p) * r->lanes;
 
-	return fit_sums_in_memory(&m, lstage(r->p, q->anchor)->axis[q->vec_axis].extent, reduce_steps(r->p, q) * row_bytes(r->p, q));
+	return lstage(r->p, q->anchor)->axis[q->vec_axis].extent > in_registers &&
+	       reduce_steps(r->p, q) * row_bytes(r->p, q) > (double)sched_machine(r->p).l1;
+}
+
+/* Rows read side by side: as many as half of the first-level cache holds, a few from the levels beyond. */
+static int64_t usual_streams(struct loop_prog *p, const struct tile *q)
+{
+	enum { OF_L2 = 4, BEYOND_L2 = 8 };
+	struct target m = sched_machine(p);
+	double row = row_bytes(p, q);
+
+	if (STREAMS_MAX * row <= (double)m.l1 / 2)
+		return STREAMS_MAX;
+	return reduce_steps(p, q) * row > (double)m.l2 ? BEYOND_L2 : OF_L2;
 }
 
 /* Columns in a block: sums and rows fit their share of the first-level cache, and each thread has a block. */
@@ -58,12 +73,10 @@ static const char *split_columns(struct schedule *r, const struct tile *q, const
 /* Samples how many rows are read side by side. */
 static int64_t sample_streams(struct schedule *r, const struct tile *q, int64_t steps)
 {
-	struct target m = sched_machine(r->p);
-	double row = row_bytes(r->p, q);
-	int64_t choice[8], usual = fit_sums_streams(&m, row, reduce_steps(r->p, q) * row);
+	int64_t choice[8], usual = usual_streams(r->p, q);
 	int n = 0;
 
-	for (int64_t k = 1; k <= FIT_STREAMS_MAX && k <= steps; k *= 2)
+	for (int64_t k = 1; k <= STREAMS_MAX && k <= steps; k *= 2)
 		choice[n++] = k;
 	while (usual > choice[n - 1])
 		usual /= 2;

@@ -74,48 +74,7 @@ struct fitted {
 };
 extern const struct fitted fitted;
 
-/* What counting says of a register tile: all that a fit may look at. */
-struct fit_tile {
-	double steps;         /* of the reduction */
-	double rows;          /* mean over all tiles */
-	int vectors;          /* in a row */
-	int sums;             /* of the largest tile: rows x vectors */
-	bool function;        /* what follows calls one (exp, erf) */
-	bool second;          /* there is a second axis: rows may be more than one */
-	bool whole_line;      /* a tile has all rows of the second axis */
-	double along, across; /* loads of a step: of what varies along the vector axis, of what does not */
-	double joined;        /* pairs of rows that a step makes one vector each, by the unit that multiplies */
-	double panel_bytes;   /* of what varies along the vector axis, for one tile and all steps */
-	int far;              /* operands of what follows that come from beyond the second-level cache */
-	/* a window whose taps the rows of a tile share; taps 0: there is none */
-	double taps, together; /* of a row of the window; that all rows of a tile read together */
-	int64_t stride;        /* from one row of the tile to the next, in taps */
-	bool row_at_a_time;    /* a row of taps is unrolled, not the whole window */
-	double still;          /* where loads are apart: registers of numbers that all tiles share */
-	double held, reloaded; /* loads and stores of the tile: shared taps stay in registers; are loaded by each row */
-	double stores;         /* that take a unit that multiplies */
-};
-
 bool fit_splits_vectors(const struct target *m);
-/* Steps of a reduction up to which loads that the rows of a tile share in a window are counted once; 0: they are not. */
-int fit_shared_window(const struct target *m);
-/* Cycles of one tile. */
-double fit_window_cycles(const struct target *m, const struct fit_tile *t);
-double fit_contraction_cycles(const struct target *m, const struct fit_tile *t);
-/* Factor on the bytes of a matrix of constants that one row is multiplied with, read in so many streams (vectors). */
-double fit_streams(const struct target *m, bool function, int vectors);
-/* Steps from which such a product is counted by its bytes. */
-double fit_streams_from(const struct target *m, bool function);
-/* A choice about a window that rows share (t->taps); rows: of a tile. */
-bool fit_taps_innermost(const struct fit_tile *t, int rows);
-/* Steps to unroll of the innermost reduce loop, which has so many; or all steps of all loops, where `all` is not 0 and that is better. */
-int fit_unroll(const struct target *m, const struct fit_tile *t, bool large_window, bool by_matrix, int64_t steps, int64_t all);
-int fit_unroll_most(const struct target *m); /* multiply-adds of a tile, unrolled */
-/* Sums over rows that lie apart in memory (global pooling). */
-int fit_sums_apart(const struct target *m);                                     /* vectors of a tile */
-bool fit_sums_in_memory(const struct target *m, int64_t columns, double bytes); /* rather than in registers? */
-int fit_sums_streams(const struct target *m, double row_bytes, double bytes);   /* rows that are read side by side */
-enum { FIT_STREAMS_MAX = 16 };
 /* Convolution by transforms: cycles of a product of so many multiply-adds, of constants of so many bytes, of a transform of n points. */
 double fit_product_cycles(const struct target *m, bool transformed, double multiply_adds);
 double fit_constant_cycles(const struct target *m, double bytes); /* m NULL: nothing is known of caches */

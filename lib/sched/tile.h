@@ -100,6 +100,7 @@ bool is_window(struct loop_prog *p, const struct tile *q);
 bool large_window(struct loop_prog *p, const struct tile *q);
 /* Sums over rows that are strided in memory, without reuse (global pooling). */
 bool sums_strided_rows(struct loop_prog *p, const struct tile *q);
+int apart_vectors(struct loop_prog *p); /* of such sums that registers hold */
 
 /* ---- panels (panels.c) ---- */
 

@@ -211,6 +211,8 @@ bool large_window(struct loop_prog *p, const struct tile *q)
 	return q->borders && !p->usual && steps > UNROLL_ALWAYS && steps <= UNROLL_MAX;
 }
 
+int apart_vectors(struct loop_prog *p) { return sched_machine(p).vector_regs / 4; }
+
 bool sums_strided_rows(struct loop_prog *p, const struct tile *q)
 {
 	for (int i = 0; i < q->nread; i++)

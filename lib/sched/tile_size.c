@@ -46,9 +46,7 @@ static int most_rows(struct loop_prog *p, const struct tile *q)
 
 static int most_vectors(struct loop_prog *p, const struct tile *q)
 {
-	struct target m = sched_machine(p);
-
-	return sums_strided_rows(p, q) && reduce_steps(p, q) > UNROLL_MAX ? fit_sums_apart(&m) : VECTORS_MAX;
+	return sums_strided_rows(p, q) && reduce_steps(p, q) > UNROLL_MAX ? apart_vectors(p) : VECTORS_MAX;
 }
 
 /* Vectors of sums up to which the unrolled reduction stays short. */
