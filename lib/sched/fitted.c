@@ -42,7 +42,6 @@ const struct fitted fitted = {
 	.operation = 0.5,
 	.halo = 3,
 
-	.transform_margin = 0.85,
 	.transpose_margin = 0.9,
 	.transpose_shuffles = 2,
 	.block_margin = 0.95,
@@ -68,29 +67,4 @@ const struct fitted fitted = {
 	.block_share = 0.5,
 };
 
-enum { FEW_REGISTERS = 16 };
-
 bool fit_splits_vectors(const struct target *m) { return m->fma_ports == 1; }
-
-/* ---- convolution by transforms ---- */
-
-double fit_product_cycles(const struct target *m, bool transformed, double multiply_adds)
-{
-	static const double direct = 0.93, by_points = 0.85;
-	double a_cycle = (double)m->vector_bytes / 4 * m->fma_ports;
-
-	return multiply_adds / a_cycle / (transformed ? by_points : direct);
-}
-
-/* Constants are read once a run: what some layers like this one leave of them in the second-level cache is still there, the others come
- * from memory. */
-double fit_constant_cycles(const struct target *m, double bytes)
-{
-	enum { LAYERS = 8 };
-	struct target f = target_filled(m);
-	double stays = m ? fmin(1, (double)m->l2 / (LAYERS * bytes)) : 0;
-
-	return bytes * (stays / f.l2_a_cycle + (1 - stays) / f.memory_a_cycle);
-}
-
-double fit_transform_cycles(const struct target *m, double points) { return (m->vector_regs > FEW_REGISTERS ? 1.2 : 0.55) * points; }

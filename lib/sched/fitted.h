@@ -47,8 +47,7 @@ struct fitted {
 	double operation;    /* cycles of a vector operation */
 	double halo;         /* iterations beyond its end that a thread's share may read */
 
-	/* transposing (across.c) and transforms (transformed.c, lower/conv.c) */
-	double transform_margin;   /* of the direct product's time that a convolution by transforms must stay under */
+	/* transposing (across.c) and transforms (transformed.c) */
 	double transpose_margin;   /* of the time along the contiguous axis that the other way must stay under */
 	double transpose_shuffles; /* loads and stores of a vector that is transposed, beside log2 of its lanes in shuffles */
 	double block_margin;       /* of the time of the best block so far that another must stay under */
@@ -75,8 +74,4 @@ struct fitted {
 extern const struct fitted fitted;
 
 bool fit_splits_vectors(const struct target *m);
-/* Convolution by transforms: cycles of a product of so many multiply-adds, of constants of so many bytes, of a transform of n points. */
-double fit_product_cycles(const struct target *m, bool transformed, double multiply_adds);
-double fit_constant_cycles(const struct target *m, double bytes); /* m NULL: nothing is known of caches */
-double fit_transform_cycles(const struct target *m, double points);
 #endif
