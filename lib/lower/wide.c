@@ -2,7 +2,7 @@
 #include "lower/wide.h"
 #include <string.h>
 #include "loop/instr.h"
-#include "sched/fitted.h"
+#include "sched/schedule.h"
 #include "target/rate.h"
 #include "target/target.h"
 
@@ -31,7 +31,7 @@ int64_t wide_spread(struct lower *L, int64_t line, int64_t rows)
 
 static bool reads_often(struct lower *L, double products)
 {
-	return products > fitted.inline_once * (double)low_count(L, 0) && products > fitted.inline_once * (double)low_count(L, 1);
+	return products > READ_ONCE * (double)low_count(L, 0) && products > READ_ONCE * (double)low_count(L, 1);
 }
 
 bool wide_spread_pays(struct lower *L, double products, int64_t line, int64_t rows)

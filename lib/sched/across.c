@@ -4,7 +4,7 @@
  * vary along the axis are transposed before. */
 #include <math.h>
 #include <string.h>
-#include "sched/fitted.h"
+#include "sched/analytic.h"
 #include "sched/template.h"
 
 struct across {
@@ -159,9 +159,11 @@ static int dim_of(struct loop_prog *p, stage_id s, ex_id read, int o)
  * fit in the second-level cache, also writing and reading it. */
 static double transpose_cycles(struct schedule *r, enum dtype t, double others, double o, double w)
 {
+	enum { MOVES = 2 }; /* a load and a store */
 	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = (double)dtype_size(t) * others * o * w;
 	double beyond = bytes > (double)sched_machine(r->p).l2 ? 2 * bytes / sched_machine(r->p).l3_a_cycle : 0;
-	return squares * lanes * (t == DT_F32 ? log2(lanes) + fitted.transpose_shuffles : lanes) + beyond;
+
+	return squares * lanes * (t == DT_F32 ? log2(lanes) + MOVES : lanes) + beyond;
 }
 
 double sched_turn_cycles(struct schedule *r, buf_id id, int o)
@@ -285,13 +287,12 @@ static bool steps_pay(struct schedule *r, const struct across *q)
 			constants += (double)buf_elems(p, lex(p, read[i])->buf) * (double)dtype_size(lex(p, read[i])->dtype);
 	for (int a = 1; a < s->nspatial; a++)
 		rows = a == q->o ? rows : fmax(rows, (double)s->axis[a].extent);
-	if (fmin(rows, fitted.second_axis) < fmin(steps, fitted.second_axis)) /* rows of a tile lie along the leading axis (row_axes) */
+	if (fmin(rows, SECOND_AXIS) < fmin(steps, SECOND_AXIS)) /* rows of a tile lie along the leading axis (row_axes) */
 		return false;
 	if (p->threads > 1) /* a team shares panels, and turns results together at the end */
 		return false;
-	double again = constants > fitted.cache_share * (double)m.l2 ? (steps - 1) * constants / m.l3_a_cycle : 0;
-	return bytes > (double)m.l2 && bytes / steps <= fitted.panel_share * (double)m.l2 &&
-	       fitted.memory_overlap * again < 2 * bytes / m.l3_a_cycle;
+	double again = constants > CACHE_SHARE * (double)m.l2 ? (steps - 1) * constants / m.l3_a_cycle : 0;
+	return bytes > (double)m.l2 && bytes / steps <= PANEL_SHARE * (double)m.l2 && MEMORY_OVERLAP * again < 2 * bytes / m.l3_a_cycle;
 }
 
 /* Cycles to turn the result, all at once or step by step. may: nothing else stands against steps. */
@@ -370,9 +371,9 @@ bool sched_across(struct schedule *r, stage_id anchor)
 		turns += sched_turn_cycles(r, operand[i], q.o);
 	for (int i = 0; i < m; i++)
 		turns += sched_turn_cycles(r, moving[i], dim[i]);
+	static const double margin = 0.9; /* of the time along the contiguous axis: a transpose takes memory, too */
 	const char *const axis[] = {sym_str(lstage(p, q.result)->axis[q.w].name), sym_str(lstage(p, q.result)->axis[q.o].name)};
-	bool better = sched_cycles_along(r, anchor, after, q.o, m > 0) + turns <
-		      fitted.transpose_margin * sched_cycles_along(r, anchor, after, q.w, false);
+	bool better = sched_cycles_along(r, anchor, after, q.o, m > 0) + turns < margin * sched_cycles_along(r, anchor, after, q.w, false);
 	if (sched_word(r, "along", axis, 2, better) == 0)
 		return false;
 	if (by_panels(r, &q, n, m, moving[0], reader[0], dim[0]))

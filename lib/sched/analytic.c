@@ -8,7 +8,6 @@
 #include "sched/analytic.h"
 #include <math.h>
 #include <string.h>
-#include "sched/fitted.h"
 #include "loop/instr.h"
 #include "loop/math.h"
 #include "loop/nest.h"
@@ -16,6 +15,22 @@
 #include "target/rate.h"
 
 enum { CHAIN_MAX = 32, LEVELS = 3 };
+
+/* What takes more than an instruction. */
+enum {
+	SCALAR_CALL = 2,       /* times as long as on a vector's lane that a call of the C library takes */
+	CHAIN_OPERATIONS = 15, /* of a statement that wait for each other, at most */
+	LOOP_CYCLES = 1,       /* of an iteration's own instructions */
+	STORE_LATENCY = 10,    /* cycles until a store can be loaded again */
+	LANES_ARITH = 6,       /* operations of a sum across the lanes of a vector, */
+	LANES_LATENCY = 30,    /* and its cycles */
+	CONFLICT_LOADS = 4,    /* loads lost to each row that another pushes out of its cache set */
+	GUARD_LEFT = 2,        /* operations of a guard that is asked; */
+	CALL_VECTOR = 4        /* of an instruction sequence, a vector of elements */
+};
+static const double guard_cut = 0.2;     /* operations of a guard inside loops that are cut at borders */
+static const double lane_load = 1.5;     /* instructions to load one lane of a vector that is gathered */
+static const double decoded_slope = 0.1; /* slowdown for each doubling of code beyond what is kept decoded */
 
 /* Loops around a block that are fully unrolled. */
 struct copy {
@@ -125,13 +140,13 @@ static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bo
 		return;
 	if (v && poly_uses(c->p->P, off, v->var)) {
 		if (!poly_linear_in(c->p->P, off, v->var, &step, &rest) || (step != 1 && !(store && is_woven(c, off, step))))
-			each = fitted.lane_load * v->n; /* a lane at a time */
+			each = lane_load * v->n; /* a lane at a time */
 	}
 	*unit += n * each;
 	if (v && is_narrow(lbuf(c->p, b)->dtype)) /* widened or narrowed on the way */
 		w->arith += n;
 	if (!store && conflicts(c, off, (double)dtype_size(lbuf(c->p, b)->dtype)))
-		w->load += fitted.conflict_loads * n;
+		w->load += CONFLICT_LOADS * n;
 }
 
 /* The share of the copies of a block in which e >= 0; -1: only a run knows. */
@@ -173,7 +188,7 @@ static double guard_operations(struct costing *c, nest_id block, const struct ex
 		double held = share_of_copies(c, bound(c, block, x->index[i]));
 		if (held < 0) {
 			*share = -1;
-			return c->pieces > 1 ? fitted.guard_cut : 1;
+			return c->pieces > 1 ? guard_cut : 1;
 		}
 		*share *= held;
 	}
@@ -236,20 +251,20 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 		else if (is_narrow(lbuf(p, e->buf)->dtype))
 			w->arith += n * c->t->lookup_operations;
 		else
-			w->load += fitted.lane_load * n * vector_loop(c)->n;
+			w->load += lane_load * n * vector_loop(c)->n;
 	}
 	double ops = operations(c, block, s->body);
 	bool fma = s->comb == COMB_SUM && lex(p, s->body)->kind == EX_CALL && lex(p, s->body)->fn == FN_MUL;
 	double arith = ops + (reduction && !fma ? 1 : 0);
-	if (scalar && ops >= fitted.call) /* calls of the C library */
-		arith *= fitted.scalar_call;
+	if (scalar && ops >= CALL_OPERATIONS) /* calls of the C library */
+		arith *= SCALAR_CALL;
 	w->arith += n * arith;
-	w->other += n * (double)x->guard.n * (c->pieces > 1 ? fitted.guard_cut : fitted.guard_left);
+	w->other += n * (double)x->guard.n * (c->pieces > 1 ? guard_cut : GUARD_LEFT);
 	for (int i = 0; i < c->ncopy; i++)
 		if (c->copy[i].reduce && !c->copy[i].vector)
 			sums *= c->copy[i].n;
 	if (!reduction) /* a later statement loads what this one stores */
-		w->chain = fmax(w->chain, fitted.store_latency + fmin(ops, fitted.chain_most) * c->latency);
+		w->chain = fmax(w->chain, STORE_LATENCY + fmin(ops, CHAIN_OPERATIONS) * c->latency);
 	if (reduction) { /* additions to one sum wait for each other; longer if it lies in memory */
 		double wait = lbuf(p, s->out)->scope == SCOPE_REGISTER ? c->latency : 2 * c->latency;
 		w->chain = fmax(w->chain, sums * wait);
@@ -258,8 +273,8 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 			w->load += 2 * (live - c->regs);
 		const struct copy *v = vector_loop(c);
 		if (v && v->reduce) { /* the sum across the lanes */
-			w->arith += fitted.lanes_arith;
-			w->chain += fitted.lanes_latency;
+			w->arith += LANES_ARITH;
+			w->chain += LANES_LATENCY;
 		}
 	}
 }
@@ -291,7 +306,7 @@ static void add_call(struct costing *c, struct work *w, nest_id n)
 	if (!row->accumulator) {
 		w->load += vectors;
 		w->store += vectors;
-		w->other += fitted.call_vector * vectors;
+		w->other += CALL_VECTOR * vectors;
 		return;
 	}
 	w->arith += calls * product_time(c, row);
@@ -347,10 +362,10 @@ static void gather(struct costing *c, struct work *w, nest_id n)
 
 static struct time piece_time(struct costing *c, const struct work *w)
 {
-	double bound = fmax(fmax(w->arith / c->ports, w->load / 2), w->store);
+	double bound = fmax(fmax(w->arith / c->ports, w->load / c->t->load_ports), w->store);
 	double instructions = w->arith + w->store + w->other + 0.5 * w->load; /* half of the loads are operands of others */
 	c->uops += instructions * c->pieces;
-	double busy = fmax(bound, instructions / fitted.issue);
+	double busy = fmax(bound, instructions / c->t->issue);
 	return (struct time){busy + w->cycles, fmax(busy, w->chain) + w->late, instructions + w->inside};
 }
 
@@ -389,15 +404,15 @@ static struct time loop_time(struct costing *c, nest_id n)
 		c->ncopy -= factor > 1;
 		struct time t = piece_time(c, &w);
 		if (!x->reduce && !x->scan) /* independent iterations overlap */
-			t.late = fmax(t.busy, t.late / fmax(1, fitted.in_flight / (1 + t.instructions)));
-		sum.busy += weight * (t.busy + fitted.loop) / factor;
-		sum.late += weight * (t.late + fitted.loop) / factor;
+			t.late = fmax(t.busy, t.late / fmax(1, c->t->ahead / (1 + t.instructions)));
+		sum.busy += weight * (t.busy + LOOP_CYCLES) / factor;
+		sum.late += weight * (t.late + LOOP_CYCLES) / factor;
 		sum.instructions += weight * (t.instructions + 2) / factor;
 		weights += weight;
 	}
 	c->env[x->var] = 0;
 	c->pieces = pieces;
-	double left = e > 8 ? fitted.loop_exit : 0,
+	double left = e > 8 ? c->t->exit_cycles : 0,
 	       times = weights > 0 ? (double)e / weights : 0; /* the exit of a short loop is predicted */
 	return (struct time){times * sum.busy + left, times * sum.late + left, times * sum.instructions};
 }
@@ -495,7 +510,7 @@ static struct traffic traffic_of(struct costing *c, nest_id n)
 			inside[l] += k.in[l];
 	}
 	for (int l = 0; l < LEVELS; l++)
-		t.in[l] = t.box <= fitted.cache_share * (double)c->cache[l] ? t.whole : trips * inside[l];
+		t.in[l] = t.box <= CACHE_SHARE * (double)c->cache[l] ? t.whole : trips * inside[l];
 	return t;
 }
 
@@ -536,12 +551,12 @@ double loop_cost(struct loop_prog *p)
 	double bytes_a_cycle[LEVELS] = {m.l2_a_cycle, m.l3_a_cycle, m.memory_a_cycle}, memory = 0, most = cycles, sum = cycles;
 	for (int l = 0; l < LEVELS; l++) {
 		/* what fits in the level is still there from the run before */
-		double in = t.box <= fitted.cache_share * (double)c.cache[l] ? 0 : t.in[l];
-		memory = in / bytes_a_cycle[l] * (l == 0 && fit_splits_vectors(&m) ? fitted.split_level : 1);
+		double in = t.box <= CACHE_SHARE * (double)c.cache[l] ? 0 : t.in[l];
+		memory = in / bytes_a_cycle[l];
 		most = fmax(most, memory);
 		sum += memory;
 	}
-	if (c.uops > fitted.uops_fit)
-		most *= 1 + fitted.uops_slope * log2(c.uops / fitted.uops_fit);
-	return (most + fitted.memory_overlap * (sum - most)) / m.hertz;
+	if (c.uops > m.decoded)
+		most *= 1 + decoded_slope * log2(c.uops / m.decoded);
+	return (most + MEMORY_OVERLAP * (sum - most)) / m.hertz;
 }

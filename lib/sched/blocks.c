@@ -1,6 +1,5 @@
 /* Template for several reductions in a row along another axis than the contiguous one (softmax over channels, ArgMax): a block of columns
  * at a time, in vectors. All stages of a block are under one loop, so that it stays in the first-level cache; sums are in registers. */
-#include "sched/fitted.h"
 #include "sched/template.h"
 
 /* Does s have all axes of the result but that one? */
@@ -81,10 +80,11 @@ static bool fits(struct loop_prog *p, stage_id result, int column, int *kept, do
 /* Vectors of columns in a block: enough independent sums to hide latency, as far as the block fits its share of the first-level cache. */
 static int64_t usual_vectors(struct schedule *r, double bytes, int64_t columns)
 {
-	double room = fitted.block_share * (double)sched_machine(r->p).l1;
+	enum { COLUMN_VECTORS = 4 };
+	double room = BLOCK_SHARE * (double)sched_machine(r->p).l1;
 	int64_t n = 1;
 
-	while (2 * n <= fitted.column_vectors && 2 * n * r->lanes <= columns && 2 * (double)n * r->lanes * bytes <= room)
+	while (2 * n <= COLUMN_VECTORS && 2 * n * r->lanes <= columns && 2 * (double)n * r->lanes * bytes <= room)
 		n *= 2;
 	return n;
 }

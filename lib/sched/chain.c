@@ -2,7 +2,6 @@
  * in blocks; all before it is computed under the loop over blocks, so that the rows between the products stay in the second-level cache.
  * Panels of the first product's other operand are packed outside of that loop. */
 #include <stdlib.h>
-#include "sched/fitted.h"
 #include "sched/template.h"
 
 struct chain {

@@ -37,7 +37,7 @@ static int64_t usual_streams(struct loop_prog *p, const struct tile *q)
 /* Columns in a block: sums and rows fit their share of the first-level cache, and each thread has a block. */
 static int64_t usual_columns(struct loop_prog *p, int64_t all, int lanes)
 {
-	int64_t most = (int64_t)(fitted.block_share * (double)sched_machine(p).l1 / 4), threads = p->threads > 1 ? p->threads : 1;
+	int64_t most = (int64_t)(BLOCK_SHARE * (double)sched_machine(p).l1 / 4), threads = p->threads > 1 ? p->threads : 1;
 	int64_t share = (all + threads - 1) / threads;
 
 	if (share > most)

@@ -2,7 +2,6 @@
  * order may be read in blocks. */
 #include <string.h>
 #include "loop/math.h"
-#include "sched/fitted.h"
 #include "sched/template.h"
 
 enum { CHOICES_MAX = 256 }; /* pieces of a partitioned loop: with more, it stays one loop with a guard */
@@ -242,11 +241,11 @@ static bool calls(struct loop_prog *p, ex_id e, int fn) { return ex_find(p, e, i
 /* Vectors in an iteration. Independent ones hide latency; divisions all wait for one unit, so they get one. */
 static int64_t usual_unroll(struct loop_prog *p, ex_id body, int64_t steps)
 {
-	int usual = fitted.map_unroll, with_exp = fitted.map_unroll_exp;
+	enum { USUAL = 4, WITH_EXP = 8 };
 	bool division = lex(p, body)->kind == EX_CALL && lex(p, body)->fn == FN_DIV;
 	bool exp = (calls(p, body, FN_EXP) || calls(p, body, FN_SIGMOID)) && !calls(p, body, FN_ERF);
 
-	return division || steps < 2 ? 1 : steps < usual ? 2 : exp && steps >= with_exp ? with_exp : usual;
+	return division || steps < 2 ? 1 : steps < USUAL ? 2 : exp && steps >= WITH_EXP ? WITH_EXP : USUAL;
 }
 
 void sched_unroll(struct schedule *r, stage_id s, const char *loop, int64_t steps)

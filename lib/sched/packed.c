@@ -1,6 +1,5 @@
 /* Template for a few rows times a matrix in blocks that have a factor each (weights of few bits): the sums of a panel of columns, and
  * those of one block of it, stay in registers; the matrix is read in order, once for all rows that registers hold. */
-#include "sched/fitted.h"
 #include "sched/schedule.h"
 #include "sched/template.h"
 #include "loop/instr.h"

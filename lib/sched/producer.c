@@ -1,5 +1,4 @@
 /* Producer at consumer: what a part makes for another one is computed line by line where that reads it, so that it stays in the cache. */
-#include "sched/fitted.h"
 #include "sched/template.h"
 
 /* The product that alone reads the buffer; 0: there is none. */
@@ -74,7 +73,7 @@ static double bytes_read(struct loop_prog *p, uint32_t part, bool constants)
 /* The nearest cache level whose share holds so many bytes. */
 static int level_of(const struct target *m, double bytes)
 {
-	return bytes <= fitted.cache_share * (double)m->l1 ? 1 : bytes <= fitted.cache_share * (double)m->l2 ? 2 : 3;
+	return bytes <= CACHE_SHARE * (double)m->l1 ? 1 : bytes <= CACHE_SHARE * (double)m->l2 ? 2 : 3;
 }
 
 /* Cycles to read what comes from that level. */

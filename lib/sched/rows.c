@@ -1,7 +1,6 @@
 /* Template for reductions along the contiguous axis (softmax, layer normalization, row sums): a block of rows at a time, all stages under
  * one loop, so that the rows stay in the first-level cache. Each reduction is split over the lanes of a vector. */
 #include <string.h>
-#include "sched/fitted.h"
 #include "sched/template.h"
 
 static const char *const place[] = {"row", "whole"};
@@ -111,6 +110,7 @@ static bool rows_within(struct schedule *r, stage_id s)
 /* Splits the reduction over lanes: a partial sum per lane, combined at the end. row NULL: there is only one row. */
 static void lanes_of(struct schedule *r, stage_id s, const char *row, enum rows_kind kind)
 {
+	enum { SUMS = 4, SUMS_FROM = 8 }; /* vectors of partial sums of a row; vectors that it has at least */
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, s)->name), *sample = sched_name(r, "%s.vectors", name);
 	int last = lstage(p, s)->naxes - 1, n = 0;
@@ -120,7 +120,7 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, enum rows_
 	for (int64_t w = 1; w <= 8 && w * r->lanes <= extent; w *= 2)
 		choice[n++] = w;
 	if (n && lstage(p, s)->nspatial)
-		wide = sched_sample(r, sample, choice, n, extent >= fitted.row_vectors_from * r->lanes ? fitted.row_vectors : 1);
+		wide = sched_sample(r, sample, choice, n, extent >= SUMS_FROM * r->lanes ? SUMS : 1);
 	if (!wide || !sched_try(r, PRIM_SPLIT, red, sched_name(r, "%s*%d", sample, r->lanes)) ||
 	    !sched_make(r, part, PRIM_RFACTOR, name, loop_part(r, red, 1))) {
 		if (row)
@@ -319,6 +319,8 @@ static bool rows_apart(struct schedule *r, stage_id result, int row_axis, const 
  * row is read again, blocks may be larger. */
 static int64_t usual_block(struct schedule *r, stage_id result, int row_axis, const bool *others)
 {
+	enum { READONLY_VECTORS = 4 };
+	static const double share_kept = 0.7, readonly_share = 1.05; /* rows that are read once may just fill the cache */
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
 	double rows = 1, waits, l1 = (double)sched_machine(p).l1;
@@ -326,8 +328,8 @@ static int64_t usual_block(struct schedule *r, stage_id result, int row_axis, co
 
 	for (int a = 0; a <= row_axis; a++)
 		rows *= (double)t->axis[a].extent;
-	double bytes = row_bytes(p, rows, others, &waits), room = (waits > 0 ? fitted.rows_share : fitted.rows_share_readonly) * l1;
-	int64_t most = waits > 0 ? r->lanes : fitted.rows_readonly * r->lanes;
+	double bytes = row_bytes(p, rows, others, &waits), room = (waits > 0 ? share_kept : readonly_share) * l1;
+	int64_t most = waits > 0 ? r->lanes : READONLY_VECTORS * r->lanes;
 	if (most > BLOCK_MAX)
 		most = BLOCK_MAX;
 	while (2 * block <= most && 2 * block <= share && 2 * block < t->axis[row_axis].extent && 2.0 * (double)block * bytes <= room)

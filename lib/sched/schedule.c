@@ -1,9 +1,18 @@
 /* The default schedule: inlining, then the template that fits the program's shape. */
 #include "sched/template.h"
 #include <string.h>
-#include "sched/fitted.h"
 #include "loop/math.h"
 #include "sched/schedule.h"
+
+enum {
+	GUARD_OPERATIONS = 3,
+	INLINE_FREE = 2,        /* operations up to which computing again costs nothing; */
+	INLINE_MOST = 12,       /* is worth a sample */
+	INLINE_READERS = 3,     /* readers up to which it is worth a sample */
+	INLINE_GROWTH = 64,     /* times the work may grow */
+	INLINE_WHOLE = 1 << 12, /* operations beyond which a stage stays: each reader that uses it twice would double it */
+	WINDOW_TAPS = 49        /* taps up to which a padded copy is not made */
+};
 
 struct target sched_machine(struct loop_prog *p) { return target_filled(p->target); }
 
@@ -130,7 +139,10 @@ stage_id sched_sole_reader(struct loop_prog *p, stage_id s)
 	return found;
 }
 
-int sched_call_cost(int fn) { return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? fitted.call : 1; }
+int sched_call_cost(int fn)
+{
+	return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? CALL_OPERATIONS : 1;
+}
 
 /* known: by expression, 1 more than its cost; 0: not known yet. */
 static int cost_of(struct loop_prog *p, int *known, ex_id e)
@@ -143,7 +155,7 @@ static int cost_of(struct loop_prog *p, int *known, ex_id e)
 	if (x->kind == EX_CALL)
 		c = sched_call_cost(x->fn);
 	else if (x->kind == EX_GUARD)
-		c = fitted.guard;
+		c = GUARD_OPERATIONS;
 	for (int i = 0; i < 3; i++)
 		c += cost_of(p, known, x->a[i]);
 	c = c < COST_MAX ? c : COST_MAX;
@@ -178,13 +190,10 @@ static double steps_of(const struct stage *s)
 }
 
 /* Does reader t read each element of s's result about once? Then inlining costs nothing. */
-static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
-{
-	return steps_of(lstage(p, t)) <= fitted.inline_once * steps_of(lstage(p, s));
-}
+static bool read_once(struct loop_prog *p, stage_id s, stage_id t) { return steps_of(lstage(p, t)) <= READ_ONCE * steps_of(lstage(p, s)); }
 
 /* Is s a padded copy that a window without channels reads (depthwise convolution, pooling)? Then loops that are partitioned at the borders
- * cost less than the copy, up to window_taps taps; beyond, the pieces are too much code. All that the window reads must vary along
+ * cost less than the copy, up to WINDOW_TAPS taps; beyond, the pieces are too much code. All that the window reads must vary along
  * the contiguous axis of the source. Where sizes vary a step of the window asks whether it is inside: for that, all else it reads are
  * weights. A group of several channels is no window without channels. */
 static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
@@ -205,14 +214,14 @@ static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 		    (p->usual && x != lstage(p, s)->out && lbuf(p, x)->scope != SCOPE_CONST))
 			return false;
 	}
-	return taps <= fitted.window_taps;
+	return taps <= WINDOW_TAPS;
 }
 
 /* May it pay to recompute s in its readers? */
 static bool may_inline(struct loop_prog *p, stage_id s, int readers, stage_id reader, int cost)
 {
-	return readers >= 1 && readers <= fitted.inline_readers && cost <= fitted.inline_max &&
-	       steps_of(lstage(p, reader)) * (1 + cost) <= fitted.inline_growth * steps_of(lstage(p, s));
+	return readers >= 1 && readers <= INLINE_READERS && cost <= INLINE_MOST &&
+	       steps_of(lstage(p, reader)) * (1 + cost) <= INLINE_GROWTH * steps_of(lstage(p, s));
 }
 
 /* A stage that is done element by element and is read once, by one that is done so. */
@@ -289,7 +298,7 @@ static bool some_dot_needs(struct loop_prog *p, stage_id s)
 }
 
 /* Inlines stages into their readers. Whether to is a sample, except for elementwise stages that are read once. A body that has grown
- * beyond inline_whole stays: a reader that uses it twice would double it. */
+ * beyond INLINE_WHOLE stays: a reader that uses it twice would double it. */
 static void inline_stages(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
@@ -298,12 +307,11 @@ static void inline_stages(struct schedule *r)
 		stage_id reader = 0;
 		if (!stage_here(p, s) || t->scan || t->comb != COMB_NONE || is_result(p, t->out))
 			continue;
-		int cost = sched_cost(p, t->body),
-		    n = cost > fitted.inline_free ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
-		if (cost > fitted.inline_whole || some_dot_needs(p, s) || (n == 1 && halves_need(p, s, reader)))
+		int cost = sched_cost(p, t->body), n = cost > INLINE_FREE ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
+		if (cost > INLINE_WHOLE || some_dot_needs(p, s) || (n == 1 && halves_need(p, s, reader)))
 			continue;
 		bool plain = lex(p, t->body)->kind == EX_READ, turns = plain && turns_for_sums(p, s, n); /* a copy */
-		bool cheap = cost <= fitted.inline_free && !turns, once = n == 1 && read_once(p, s, reader);
+		bool cheap = cost <= INLINE_FREE && !turns, once = n == 1 && read_once(p, s, reader);
 		bool work = cost || lex(p, t->body)->kind == EX_CAST;
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
 			continue;

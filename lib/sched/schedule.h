@@ -3,6 +3,8 @@
 #define HONE_SCHEDULE_H
 #include "loop/sampling.h"
 
+/* Visits of an element that count as one: what computes it may be computed where it is read. */
+#define READ_ONCE 1.5
 /* Schedules a freshly started program by the analytic model of its target and returns the trace that does the same to a fresh one
  * (loop_apply). Never fails: what no template fits stays as it started. Arena string of p. */
 const char *default_schedule(struct loop_prog *p);

@@ -6,6 +6,7 @@
 #include "loop/prim.h"
 #include "loop/sampling.h"
 #include "loop/trace.h"
+#include "target/target.h"
 
 struct schedule {
 	struct loop_prog *p;
@@ -85,6 +86,11 @@ const char *sched_levels(struct schedule *r, const char *stage, const char *loop
 
 /* ---- the machine ---- */
 
+/* Shares: of a cache that data may fill and stay; of the second-level cache that a panel may fill; of the first-level cache for a block. */
+#define CACHE_SHARE 0.8
+#define PANEL_SHARE 0.7
+#define BLOCK_SHARE 0.5
+
 struct target sched_machine(struct loop_prog *p); /* what the program is made for (target_filled) */
 int sched_lanes(struct loop_prog *p);             /* floats in a vector */
 
@@ -149,6 +155,8 @@ bool halves_need(struct loop_prog *p, stage_id s, stage_id reader);
 /* A copy that the kernel makes in the order of its axes is made so that what is read along k lies side by side. */
 void sched_copy_along(struct schedule *r, ex_id read, poly_var k);
 /* Operations of an expression, roughly. Shared parts count as often as they are used; the count stops at a million. */
+enum { SECOND_AXIS = 30 };     /* rows beyond which a longer second axis is no better */
+enum { CALL_OPERATIONS = 10 }; /* of a call that is no plain arithmetic */
 int sched_cost(struct loop_prog *p, ex_id e);
 int sched_call_cost(int fn); /* of a function of loop/math.h */
 /* The only stage that reads s; 0: none, or several. */

@@ -1,7 +1,6 @@
 /* Gives one loop of each large nest to a team of threads: the spatial loop with the least estimated time. That is the largest share of the
  * work, plus the starts of the team (once for the outermost loop), plus data moved between caches (traffic.c). */
 #include <math.h>
-#include "sched/fitted.h"
 #include "sched/template.h"
 #include "sched/schedule.h"
 
@@ -12,6 +11,14 @@ struct candidate {
 	double cycles;
 };
 
+enum {
+	START_LINES = 2,  /* lines of a cache that move to start a team, */
+	THREAD_LINES = 2, /* and for each of its threads */
+	WORTH_STARTS = 8  /* starts that a team must save */
+};
+static const double operation = 0.5;   /* cycles of a vector operation */
+static const double heavy_share = 0.8; /* of the work, in the one loop that is searched for parallel ones */
+
 /* Cycles of one run of a block's statement, as one of a vector if it is in one. */
 static double block_cycles(struct schedule *r, nest_id block)
 {
@@ -21,10 +28,10 @@ static double block_cycles(struct schedule *r, nest_id block)
 	int work = sched_cost(p, s->body);
 
 	if (lnest(p, block)->phase == BLOCK_INIT)
-		return fitted.operation;
+		return operation;
 	if (s->comb == COMB_NONE) /* a reduction keeps its sums in registers */
 		work += stage_all_reads(p, lnest(p, block)->stage, read) + 1;
-	return fitted.operation * (work ? work : 1);
+	return operation * (work ? work : 1);
 }
 
 static double largest(struct loop_prog *p, nest_id loop)
@@ -81,17 +88,14 @@ static nest_id heavy_kid(struct schedule *r, nest_id n)
 			heavy = lnest(r->p, n)->kid.a[i];
 		}
 	}
-	return most >= fitted.heavy_share * all ? heavy : 0;
+	return most >= heavy_share * all ? heavy : 0;
 }
 
 /* Cycles to start a team: cache lines that move for the work and the round, and for each thread to begin and to report its end. */
-static double start_cycles(const struct loop_prog *p)
-{
-	return fitted.line_cycles * (fitted.start_lines + fitted.thread_lines * p->threads);
-}
+static double start_cycles(struct loop_prog *p) { return sched_machine(p).line_cycles * (START_LINES + THREAD_LINES * p->threads); }
 
 /* Is the gain worth several starts? A thread may be late or asleep, and what threads wrote lies in their caches. */
-static bool is_worth(const struct loop_prog *p, double work) { return work - work / p->threads >= fitted.worth_starts * start_cycles(p); }
+static bool is_worth(struct loop_prog *p, double work) { return work - work / p->threads >= WORTH_STARTS * start_cycles(p); }
 
 static int candidates(struct schedule *r, nest_id n, struct candidate *out)
 {

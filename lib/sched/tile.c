@@ -121,16 +121,18 @@ static bool order_spatial(struct schedule *r, struct tile *q)
 /* A panel too large for the cache is processed in chunks of the first reduce axis; sums then lie in memory between chunks. */
 static void choose_chunk(struct schedule *r, struct tile *q)
 {
+	enum { CHUNK_MIN = 32 };
+	static const double chunk_over = 1.5; /* times its share that a panel is larger: else it stays whole */
 	struct loop_prog *p = r->p;
 	int first = lstage(p, q->anchor)->nspatial, n = 0;
 	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[64], usual = k0; /* halved to nothing */
-	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = fitted.chunk_over * panel_room(p);
-	if (q->dot || !q->result || q->row_axis < 0 || k0 < 2 * fitted.chunk_min || q->rows_outside || q->block || q->channels_outside ||
+	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = chunk_over * panel_room(p);
+	if (q->dot || !q->result || q->row_axis < 0 || k0 < 2 * CHUNK_MIN || q->rows_outside || q->block || q->channels_outside ||
 	    q->overlap || q->lines)
 		return;
-	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > fitted.chunk_min)
+	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > CHUNK_MIN)
 		usual = (usual + 1) / 2;
-	for (int64_t c = k0; n < 64 && (c > fitted.chunk_min || c == usual); c = (c + 1) / 2)
+	for (int64_t c = k0; n < 64 && (c > CHUNK_MIN || c == usual); c = (c + 1) / 2)
 		choice[n++] = c;
 	if (n < 2)
 		return;
@@ -215,10 +217,11 @@ static bool sums_in_copy(struct schedule *r, struct tile *q)
  * of a tile may be stored to the first-level cache and a loop go over them: one more store each, little beside a long reduction. */
 static bool choose_sums(struct schedule *r, struct tile *q)
 {
+	enum { FUNCTION_STEPS = 256 }; /* beside which a store and a load of the sums are little */
 	struct loop_prog *p = r->p;
 	if (q->rows * q->vectors < 2 || !q->function)
 		return false;
-	return sched_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= fitted.function_steps) == 1;
+	return sched_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= FUNCTION_STEPS) == 1;
 }
 
 /* Splits a long sum where the loops inside are a chain yet; a loop whose extent only a run gives is none, however short it usually is. */
@@ -297,7 +300,7 @@ static void choose_order(struct schedule *r, struct tile *q)
 static void choose_blocks(struct schedule *r, struct tile *q)
 {
 	int64_t tiles = (q->row_steps + q->rows - 1) / q->rows, choice[SAMPLE_CHOICES_MAX];
-	double room = fitted.panel_share * (double)sched_machine(r->p).l2 / (r->blocks->bytes * q->rows);
+	double room = PANEL_SHARE * (double)sched_machine(r->p).l2 / (r->blocks->bytes * q->rows);
 	int64_t most = room < 1 ? 1 : room < (double)tiles ? (int64_t)room : tiles, blocks = (tiles + most - 1) / most;
 	int64_t usual = (tiles + blocks - 1) / blocks;
 	int n = 0;

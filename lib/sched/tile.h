@@ -5,7 +5,6 @@
  * all rows. A panel is the part of an operand that the columns of one tile read. */
 #ifndef HONE_RULE_TILE_H
 #define HONE_RULE_TILE_H
-#include "sched/fitted.h"
 #include "sched/template.h"
 
 enum {

@@ -121,9 +121,9 @@ static struct count count_tile(struct loop_prog *p, const struct tile *q, struct
 /* Cycles of one tile: sums wait for each other as far as the machine does not look ahead to those of the next tiles. */
 static double tile_cycles(const struct target *m, const struct count *t)
 {
-	enum { AHEAD = 300, ELEMENT_PORTS = 2 };
+	enum { ELEMENT_PORTS = 2 };
 	double element_ports = fmax(ELEMENT_PORTS, m->load_ports), loads = t->along / m->load_ports + t->across / element_ports;
-	double tiles = fmax(1, AHEAD / (t->products + t->along + t->across));
+	double tiles = fmax(1, m->ahead / (t->products + t->along + t->across));
 
 	return fmax(fmax(t->products / m->fma_ports, loads), t->steps * m->fma_latency / tiles) + t->once;
 }
@@ -193,7 +193,7 @@ static double tile_traffic(struct loop_prog *p, const struct tile *q, double row
 {
 	double panel = panel_bytes(p, q, q->vectors, sched_lanes(p));
 
-	return panel + rows > fitted.cache_share * (double)sched_machine(p).l1 ? panel + rows : q->rows_outside ? panel : rows;
+	return panel + rows > CACHE_SHARE * (double)sched_machine(p).l1 ? panel + rows : q->rows_outside ? panel : rows;
 }
 
 enum { LINE_BYTES = 64 };
@@ -255,9 +255,10 @@ double turning_saves(struct loop_prog *p, const struct tile *q, int64_t step)
  * reading panels; taps of a window find them in the first-level cache. */
 bool rows_first(struct loop_prog *p, const struct tile *q)
 {
+	enum { ROWS_FIRST_STEPS = 128 };
 	double l2 = (double)sched_machine(p).l2, still, moves;
 
 	operand_bytes(p, q, &still, &moves);
-	bool read = reduce_steps(p, q) >= fitted.rows_first_steps && still > l2 && moves <= l2;
+	bool read = reduce_steps(p, q) >= ROWS_FIRST_STEPS && still > l2 && moves <= l2;
 	return !is_window(p, q) && (read || result_leaves(p, q));
 }

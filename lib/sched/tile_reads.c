@@ -49,7 +49,7 @@ double reduce_steps(struct loop_prog *p, const struct tile *q)
 
 bool calls_function(struct loop_prog *p, const struct tile *q)
 {
-	return q->result && sched_cost(p, lstage(p, q->result)->body) >= fitted.function;
+	return q->result && sched_cost(p, lstage(p, q->result)->body) >= CALL_OPERATIONS;
 }
 
 int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
@@ -126,7 +126,7 @@ double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int l
 	return 4.0 * (double)q->pair * vectors * lanes * reduce_steps(p, q);
 }
 
-double panel_room(struct loop_prog *p) { return fitted.panel_share * (double)sched_machine(p).l2; }
+double panel_room(struct loop_prog *p) { return PANEL_SHARE * (double)sched_machine(p).l2; }
 
 void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, double *moves)
 {

@@ -64,6 +64,7 @@ static double most_sums(struct loop_prog *p, const struct tile *q, struct window
 /* The cheapest tile of that many vectors (0: of any number); its cost for the whole anchor, in cycles. */
 static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, int only, int *best_rows, int *best_vectors)
 {
+	static const double panel_too_large = 1.15, better = 0.999; /* times slower; less than the best so far */
 	struct window w = shared_window(p, q);
 	int first = only ? only : 1, last = only ? only : most_vectors(p, q);
 	int64_t conflict = rows_without_conflict(p, q), most = most_rows(p, q) < conflict ? most_rows(p, q) : conflict;
@@ -77,8 +78,8 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
 				continue;
 			double c = tile_cost(p, q, w, rows, vectors, lanes);
 			if (q->row_axis >= 0 && vectors > 1 && panel_bytes(p, q, vectors, lanes) > panel_room(p))
-				c *= fitted.panel_too_large;
-			if (c < best * fitted.better) {
+				c *= panel_too_large;
+			if (c < best * better) {
 				best = c;
 				*best_rows = rows;
 				*best_vectors = vectors;
@@ -204,7 +205,7 @@ static int row_axes(struct loop_prog *p, const struct tile *q, int *axis, int *b
 		double reuse = may_be_rows(s, q, a) ? reuse_along(p, q, a) : 0;
 		if (reuse <= 0)
 			continue;
-		double rows = fmin(fitted.second_axis, (double)s->axis[a].extent / (double)groups_along(p, q, a));
+		double rows = fmin(SECOND_AXIS, (double)s->axis[a].extent / (double)groups_along(p, q, a));
 		if (reuse * rows >= score) { /* of equal ones the inner: smaller strides */
 			score = reuse * rows;
 			*best = n;

@@ -4,8 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include "loop/nest.h"
-#include "sched/fitted.h"
 #include "sched/template.h"
+
+enum { HALO = 3 }; /* iterations beyond its end that a thread's share may read */
 
 struct moved {
 	struct loop_prog *p;
@@ -44,7 +45,7 @@ static void add_access(struct moved *m, const poly *index)
 	}
 	double step = fabs((double)(end - first)) / (double)(m->steps - 1), span = (double)(last - first + 1);
 	m->depends |= step > 0;
-	m->apart &= step > 0 && span <= fitted.halo * step + 1;
+	m->apart &= step > 0 && span <= HALO * step + 1;
 }
 
 static void add_read(struct loop_prog *p, ex_id read, void *arg)
@@ -93,7 +94,7 @@ double sched_moved(struct loop_prog *p, nest_id loop, int64_t steps)
 		if (scope == SCOPE_CONST)
 			cycles += (mine - bytes / p->threads) / sched_machine(p).l3_a_cycle;
 		else if (!m.apart)
-			cycles += others * mine / LINE_BYTES * fitted.line_cycles;
+			cycles += others * mine / LINE_BYTES * sched_machine(p).line_cycles;
 	}
 	free(block);
 	return cycles;

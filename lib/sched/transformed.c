@@ -6,7 +6,6 @@
  * block. */
 #include <math.h>
 #include <string.h>
-#include "sched/fitted.h"
 #include "sched/template.h"
 
 struct transformed {
@@ -106,13 +105,14 @@ static double block_cost(struct schedule *r, const struct transformed *q, int64_
 	double weights = 4 * points * in * out, between = 4 * points * tiles * (in + out);
 	double sums = blocks * points * sched_tile_cycles(r, q->product, 2, 1, lines * q->of_line);
 	double stream = weights + between < l2 ? 0 : blocks * weights / sched_machine(p).l3_a_cycle;
-	return sums + stream + 2 * blocks * fmax(0, between - fitted.panel_share * l2) / sched_machine(p).l3_a_cycle;
+	return sums + stream + 2 * blocks * fmax(0, between - PANEL_SHARE * l2) / sched_machine(p).l3_a_cycle;
 }
 
 /* A block is one line, all lines, or a number that divides them, so that all blocks have one size. */
 static void choose_block(struct schedule *r, struct transformed *q)
 {
 	struct loop_prog *p = r->p;
+	static const double better = 0.95; /* of the time of the best so far: counts are rough */
 	bool whole = lstage(p, q->result)->axis[q->h].extent % q->tile == 0;
 	int64_t choice[SAMPLE_CHOICES_MAX], best = 1;
 	double least = INFINITY;
@@ -122,7 +122,7 @@ static void choose_block(struct schedule *r, struct transformed *q)
 			continue;
 		choice[n++] = lines;
 		double cost = block_cost(r, q, lines);
-		if (cost < fitted.block_margin * least) {
+		if (cost < better * least) {
 			least = cost;
 			best = lines;
 		}

@@ -109,6 +109,9 @@ struct target target_filled(const struct target *t)
 					    .fma_ports = 2,
 					    .fma_latency = 4,
 					    .load_ports = 2,
+					    .issue = 5,
+					    .ahead = 300,
+					    .decoded = 4000,
 					    .l1 = 32 << 10,
 					    .l2 = 1 << 20,
 					    .l3 = 16 << 20,
@@ -117,12 +120,16 @@ struct target target_filled(const struct target *t)
 					    .l2_a_cycle = 56,
 					    .l3_a_cycle = 16,
 					    .memory_a_cycle = 8,
+					    .exit_cycles = 20,
+					    .line_cycles = 200,
 					    .call_cycles = 29};
 	struct target f = t ? *t : usual;
 
 #define FILL(field) f.field = f.field ? f.field : usual.field
-	FILL(vector_bytes), FILL(vector_regs), FILL(fma_ports), FILL(fma_latency), FILL(load_ports), FILL(l1), FILL(l2), FILL(l3), FILL(cores);
+	FILL(vector_bytes), FILL(vector_regs), FILL(fma_ports), FILL(fma_latency), FILL(load_ports), FILL(l1), FILL(l2), FILL(l3),
+		FILL(cores);
 	FILL(hertz), FILL(l2_a_cycle), FILL(l3_a_cycle), FILL(memory_a_cycle), FILL(call_cycles);
+	FILL(issue), FILL(ahead), FILL(decoded), FILL(exit_cycles), FILL(line_cycles);
 #undef FILL
 	f.lookup_operations = f.lookup_operations ? f.lookup_operations : 2 * f.vector_bytes / 4; /* out of the vector and into another */
 	return f;

@@ -14,6 +14,7 @@ struct target {
 	int vector_regs;            /* 32 or 16 */
 	int fma_ports, fma_latency; /* what the analytic model assumes: multiply-adds of vector_bytes a cycle, cycles of one */
 	int load_ports;             /* and loads of vector_bytes a cycle */
+	int issue, ahead, decoded;  /* instructions: started in a cycle; that it looks ahead; that it keeps decoded */
 	int ports;                  /* ports for whole vectors, where CPUs of its kind have more or fewer (backend.ports); 0: as most */
 	int64_t l1, l2, l3;         /* bytes of data cache one core sees */
 	int cores;
@@ -30,6 +31,8 @@ struct target {
 	bool stores_two;        /* one instruction stores two vectors side by side and takes such a unit once: any store takes one */
 	bool hands_on_nan;      /* its maximum and minimum of two are an instruction each, whose result is NaN where either operand is */
 	int lookup_operations;  /* of a vector of codes in a table of bytes; 0: one lane after the other */
+	double exit_cycles;     /* to leave a loop so long that the branch is not foreseen */
+	double line_cycles;     /* to fetch a line of a cache that another core wrote */
 	double call_cycles;     /* of a function (exp, erf) once a tile of sums, beside which nothing else runs */
 };
 /* t, NULL for nothing known, and what it does not say as most machines have it. */
