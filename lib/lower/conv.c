@@ -97,15 +97,18 @@ static double products_of(struct lower *L)
 	return n;
 }
 
-/* Cycles of so many products of all channels, each of so many rows, of weights of type t, speed times as fast as multiply-adds of f32. */
-static double product_cycles(struct lower *L, double products, double rows, enum dtype t, double speed)
+/* Cycles of so many products of all channels, each of so many rows, of weights of type t, speed times as fast as multiply-adds of f32. apart:
+ * each product is a sum of its own; else all together are one. */
+static double product_cycles(struct lower *L, bool apart, double products, double rows, enum dtype t, double speed)
 {
 	struct target m = target_filled(L->p->target);
-	double weights = products * (double)L->shape[1][0] * (double)L->shape[1][1];
+	double steps = (double)L->shape[1][1] * (apart ? 1 : products),
+	       weights = products * (double)L->shape[1][0] * (double)L->shape[1][1];
 
-	return products_cycles(&m, weights * rows / speed) + constants_cycles(L->p->target, (double)dtype_size(t) * weights);
+	return products_cycles(&m, weights * rows / speed, steps / speed) + constants_cycles(L->p->target, (double)dtype_size(t) * weights);
 }
 
+/* Transforms, products of points, and the points that are read from where they wait between the stages. */
 static double winograd_cycles(struct lower *L, int m)
 {
 	const int64_t *out = L->out_shape[0];
@@ -113,9 +116,10 @@ static double winograd_cycles(struct lower *L, int m)
 	struct target t = target_filled(L->p->target);
 	int lanes = t.vector_bytes / 4;
 	double vectors = (double)((L->shape[1][0] + lanes - 1) / lanes + (L->shape[1][1] + lanes - 1) / lanes);
-	double transform = transform_cycles(&t, (double)n);
+	double points = (double)(n * n * tiles * (L->shape[1][0] + L->shape[1][1])), waiting = sizeof(float) * points / t.l2_a_cycle;
 
-	return product_cycles(L, (double)(n * n), (double)tiles, DT_F32, 1) + transform * (double)tiles * vectors;
+	return product_cycles(L, true, (double)(n * n), (double)tiles, DT_F32, 1) +
+	       transform_cycles(&t, (double)n) * (double)tiles * vectors + waiting;
 }
 
 /* Is one channel a group widened where it is read? Many taps of a tile share what they read. */
@@ -163,11 +167,11 @@ static const char *conv_best(struct lower *L)
 		taps *= (double)w.size[i];
 		places *= (double)L->out_shape[0][2 + i];
 	}
-	double direct = product_cycles(L, taps, places, speed > 1 ? low_dtype(L, 1) : DT_F32, speed);
+	double direct = product_cycles(L, false, taps, places, speed > 1 ? low_dtype(L, 1) : DT_F32, speed);
 	double best = OTHER_SUMS_MARGIN * direct;
 	if (taps_fit(L, &w) && !strcmp(algo, ALGO_USUAL)) {
 		double share = taps_share(L, &w), kept = conv_kept_cycles(L, taps * share * places * (double)L->shape[1][0]);
-		double cycles = product_cycles(L, taps, places * share, DT_F32, 1) + kept;
+		double cycles = product_cycles(L, false, taps, places * share, DT_F32, 1) + kept;
 		if (cycles < best + OTHER_SUMS_MARGIN * conv_kept_cycles(L, conv_padded_elements(L, &w))) {
 			best = fmin(best, cycles);
 			algo = ALGO_TAPS;

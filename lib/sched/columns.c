@@ -13,13 +13,16 @@ bool may_sum_in_memory(struct schedule *r, const struct tile *q)
 	       lstage(r->p, q->anchor)->axis[q->vec_axis].extent >= r->lanes;
 }
 
-/* If registers hold all sums, memory is read in order anyway; in the first-level cache the order is no matter. */
+/* If registers hold all sums, memory is read in order anyway. Else they take a piece of each row: a short one is no stream, and beyond the
+ * second-level cache pieces of any length are none. */
 bool sum_in_memory(struct schedule *r, const struct tile *q)
 {
-	int64_t in_registers = (int64_t)apart_vectors(r->p) * r->lanes;
+	enum { STREAM_BYTES = 512 };
+	struct target m = sched_machine(r->p);
+	int64_t vectors = apart_vectors(r->p);
 
-	return lstage(r->p, q->anchor)->axis[q->vec_axis].extent > in_registers &&
-	       reduce_steps(r->p, q) * row_bytes(r->p, q) > (double)sched_machine(r->p).l1;
+	return lstage(r->p, q->anchor)->axis[q->vec_axis].extent > vectors * r->lanes &&
+	       (vectors * m.vector_bytes < STREAM_BYTES || reduce_steps(r->p, q) * row_bytes(r->p, q) > (double)m.l2);
 }
 
 /* Rows read side by side: as many as half of the first-level cache holds, a few from the levels beyond. */

@@ -68,15 +68,28 @@ struct count {
 /* Elements of a row of a window that rows of a tile read together. */
 static double read_together(struct window w, double rows) { return (double)w.stride * (ceil(rows) - 1) + (double)w.taps; }
 
-/* What a read loads: by rows that share taps only what they have together. A number that stays in a register is not loaded. */
+/* The share of what rows of a window read together that is in a register when it is read again: there has to be one, which nothing else that lacks
+ * one has taken. */
+static double share_held(struct loop_prog *p, const struct tile *q, struct window w, const struct count *t)
+{
+	double sums = t->vectors * ceil(t->rows), left = sched_machine(p).vector_regs - sums - still_numbers(p, q);
+	double share = fmax(0, fmin(1, left / (t->vectors * read_together(w, t->rows))));
+
+	return share * share;
+}
+
+/* What a read loads: by rows that share taps, what registers hold of them once. A number that stays in one is not loaded. */
 static void count_reads(struct loop_prog *p, const struct tile *q, struct window w, struct count *t)
 {
 	bool stays = w.read && still_numbers(p, q) > 0;
+	double held = w.read ? share_held(p, q, w, t) : 0;
 
 	for (int i = 0; i < q->nread; i++) {
 		bool along = tile_moves(p, q, q->read[i], q->vec_axis),
 		     down = q->row_axis >= 0 && tile_moves(p, q, q->read[i], q->row_axis);
-		double rows = w.read && q->read[i] == w.read ? read_together(w, t->rows) / (double)w.taps : down ? t->rows : 1;
+		double rows = down ? t->rows : 1;
+		if (w.read && q->read[i] == w.read)
+			rows += held * (read_together(w, t->rows) / (double)w.taps - rows);
 		if (along)
 			t->along += t->steps * t->vectors * q->loads[i] * rows;
 		else if (down || !stays)
@@ -84,22 +97,12 @@ static void count_reads(struct loop_prog *p, const struct tile *q, struct window
 	}
 }
 
-/* Registers that a tile lacks are stored and loaded, in each line of taps: of its sums, of what its rows read together, of weights and of numbers that
- * stay; and once, where a function wants half of them. */
-static double count_spills(struct loop_prog *p, const struct tile *q, struct window w, const struct count *t)
-{
-	double regs = sched_machine(p).vector_regs, sums = t->vectors * ceil(t->rows);
-	double wanted = sums + t->vectors * (read_together(w, t->rows) + 1) + still_numbers(p, q);
-
-	return fmax(0, wanted - regs) * t->steps / (double)w.taps + (q->function ? fmax(0, sums - regs / 2) : 0);
-}
-
 /* Tiles are balanced: rows is the mean number. */
 static struct count count_tile(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors)
 {
 	/* cycles: of a loop over steps or lines of a window that begins, of its own instructions in an iteration; of a tile without one */
-	enum { STEPS_BEGIN = 8, LINES_BEGIN = 14, LINE = 2, NEXT_TILE = 2 };
-	static const double step_loop = 0.5;
+	enum { LOOP_BEGINS = 8, NEXT_TILE = 2 };
+	static const double iteration = 0.5, at_once = 0.9; /* of the loads that ports do: neighbours meet in a bank */
 	struct target m = sched_machine(p);
 	double tiles = q->row_axis < 0 ? 1 : ceil((double)q->row_steps / rows);
 	struct count t = {.steps = reduce_steps(p, q), .rows = q->row_axis < 0 ? 1 : (double)q->row_steps / tiles, .vectors = vectors};
@@ -107,14 +110,16 @@ static struct count count_tile(struct loop_prog *p, const struct tile *q, struct
 
 	t.products = t.steps * (t.rows * vectors + joined);
 	count_reads(p, q, w, &t);
+	double iterations = !w.read ? t.steps : w.row_at_a_time ? t.steps / (double)w.taps : 0;
+	t.once = iterations > 0 ? LOOP_BEGINS + iteration * iterations : NEXT_TILE;
 	if (!w.read) {
-		t.once = STEPS_BEGIN + rows * vectors + step_loop * t.steps;
+		t.once += rows * vectors;
 		return t;
 	}
-	t.once = w.row_at_a_time ? LINES_BEGIN + LINE * t.steps / (double)w.taps : NEXT_TILE;
-	t.along += tile_stores(p, t.rows, vectors);
+	t.along = (t.along + tile_stores(p, t.rows, vectors)) / at_once;
 	t.products += m.begins_sums ? tile_stores(p, t.rows, vectors) : 0;
-	t.once += count_spills(p, q, w, &t) + (q->function ? m.call_cycles : 0);
+	if (q->function) /* it wants half of the registers: other sums are stored and loaded */
+		t.once += m.call_cycles + fmax(0, vectors * ceil(t.rows) - m.vector_regs / 2.0);
 	return t;
 }
 

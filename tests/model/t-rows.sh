@@ -72,7 +72,7 @@ module ir=8 opset=20
 symbol b 1 inf
 symbol n 1 inf
 const k = f32[32,24,3] [$(weights 2304 0.125)]
-const w = f32[32,32,3] [$(weights 3072 0.25)]
+const w = f32[24,32,3] [$(weights 2304 0.25)]
 graph main {
   input x: f32[b,24,n]
   c = Conv(x, @k) {pads=[1,1] strides=[32]} "c"

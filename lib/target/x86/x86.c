@@ -40,7 +40,7 @@ static void derive(struct target *t)
 {
 	t->vector_bytes = t->features & X86_AVX512 ? 64 : t->features & X86_AVX2 ? 32 : 16;
 	t->vector_regs = t->features & X86_AVX512 ? 32 : 16;
-	t->ports = t->vector_bytes == 64 ? t->ports : 0; /* of narrower vectors there are two */
+	t->ports = t->vector_bytes == 64 ? t->ports : 0;        /* of narrower vectors there are two */
 	t->fma_ports = t->load_ports = t->ports ? t->ports : 2; /* a vector that is two halves is loaded as two */
 	t->fma_latency = 4;
 	t->masks = t->vector_bytes == 64;
