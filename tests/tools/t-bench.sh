@@ -80,6 +80,9 @@ has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 	pass_over open.py 'no python with onnxruntime (HONE_PYTHON)'
 has onnxsim && try simplify.py digits "$python" -B bench/simplify.py examples/digits/digits.onnx ||
 	pass_over simplify.py 'no python with onnxsim (HONE_PYTHON)'
+has tvm,onnxruntime,onnx && [ -z "${ASAN_OPTIONS-}" ] &&
+	try metaschedule.py 'default / TVM: ' "$python" -B bench/metaschedule.py -o "$out/metaschedule" --tasks maxpool --seconds 1 --trials 1 --rounds 1 ||
+	pass_over metaschedule.py 'no python with tvm, onnxruntime and onnx (HONE_PYTHON)'
 # It ends with 1 where one short turn is worse.
 has onnxruntime && try readers.py 'geometric mean' sh -c '"$@"; [ $? -le 1 ]' sh "$python" -B bench/readers.py --seconds 0.1 examples/digits/digits.onnx ||
 	pass_over readers.py 'no python with onnxruntime (HONE_PYTHON)'
