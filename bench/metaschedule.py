@@ -7,7 +7,8 @@ Each task is an ONNX model of one operator, made here. It is built three times, 
   tuned     hone tune, with an empty knowledge base
   TVM       MetaSchedule on the model as TVM's ONNX importer gives it, constant weights in any layout that it chooses
 
-Both tuners stop after --seconds or --trials, whichever comes first. The numbers of all three are compared with ONNX Runtime's.
+Both tuners stop after --seconds or --trials, whichever comes first; MetaSchedule ends the round of 16 trials that it is in, so
+it may take longer, and few trials say little about it: the columns at the end tell both. The numbers of all three are compared with ONNX Runtime's.
 Then the three take turns in one process, on one thread of one core: who begins changes from round to round, each runs once unmeasured
 before it is timed for 20 ms, so weights are warm. Times are processor time, medians. A ratio is the median of the ratios of one round's
 times; the share behind it is half the distance between its quartiles. Below 1 hone is faster.
