@@ -8,6 +8,9 @@ done
 echo "installing:$missing"
 command -v apt-get >/dev/null || { echo "no apt-get here; install by hand:$missing" >&2; exit 69; }
 sudo=
-[ "$(id -u)" = 0 ] || sudo=sudo
+if [ "$(id -u)" != 0 ]; then
+	command -v sudo >/dev/null || { echo "no sudo here; root must run: apt-get update && apt-get install -y$missing" >&2; exit 77; }
+	sudo=sudo
+fi
 # shellcheck disable=SC2086
 $sudo apt-get update -q >/dev/null && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q $missing >/dev/null

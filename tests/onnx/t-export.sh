@@ -31,7 +31,7 @@ for out in "own.onnx own.onnx" "own.onnx ./own.onnx" "own.onnx link.onnx" "new.o
 	[ $? -eq 64 ] && [ "$(wc -l <err)" -eq 1 ] && cmp a.onnx own.onnx && [ "$(echo own* new*)" = "own.onnx new*" ]
 	ok $? "--external $out: not the model itself"
 done
-if [ -w /dev/full ]; then
+if [ -c /dev/full ]; then
 	ge-export a.g >/dev/full 2>err
 	[ $? -eq 74 ] && [ "$(wc -l <err)" -eq 1 ]
 	ok $? 'a full disk'
