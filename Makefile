@@ -4,7 +4,9 @@
 # right, never sideways ("/" ends a floor). The link order and tests/tools/t-floors.sh both read this line.
 FLOORS = common / native / graph target / op kb / loop onnx runner comm quant / cost / sched emit / lower / model / source search / tune
 
-CC      ?= gcc
+ifeq ($(origin CC),default) # make has one of its own, so ?= would do nothing
+CC       = gcc
+endif
 STRIP   ?= strip
 # CROSS=aarch64-linux-gnu- builds for another kind of CPU; SYSROOT is a folder with its libraries, as Debian lays them out.
 ifdef CROSS
@@ -286,23 +288,47 @@ build/fuzzed/lines: build/tools/ge-mixed/lists.o build/tools/ge-quantize/times.o
 build/fuzzed/grads: build/tools/tune-grad/team.o
 $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--wrap=bug_at
 
+# What lies where, for install and uninstall. Programs are stripped.
+DOCDIR   = $(DESTDIR)$(PREFIX)/share/doc/hone
+INSTALLP = install -s --strip-program=$(STRIP) -m 755
+PAGES    = $(wildcard tools/*/*.1 doc/*.5 doc/*.7)
+EXAMPLES = $(shell git ls-files examples 2>/dev/null || find examples -type f)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/share/hone
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
-	install -m 755 bin/hone $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(filter-out bin/hone,$(CTOOLS:%=bin/%) $(STOOLS:%=bin/%)) $(DESTDIR)$(PREFIX)/libexec/hone
+	$(INSTALLP) bin/hone $(DESTDIR)$(PREFIX)/bin
+	$(INSTALLP) $(filter-out bin/hone,$(CTOOLS:%=bin/%)) $(DESTDIR)$(PREFIX)/libexec/hone
+	$(if $(strip $(STOOLS)),install -m 755 $(STOOLS:%=bin/%) $(DESTDIR)$(PREFIX)/libexec/hone)
 	install -D -m 644 build/libhone_eval.a $(DESTDIR)$(PREFIX)/lib/hone/libhone_eval.a
 	install -m 644 share/hone.mk $(DESTDIR)$(PREFIX)/share/hone
 	$(if $(CROSS),,rm -f $(DESTDIR)$(PREFIX)/share/hone/kb && bin/kb load -q --kb $(DESTDIR)$(PREFIX)/share/hone/kb share/kb/winners.txt)
 	install -m 755 $(wildcard clients/*.py) $(DESTDIR)$(PREFIX)/share/hone
 	install -D -m 644 share/completions/hone $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
-	install -m 644 $(wildcard tools/*/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 $(wildcard doc/*.5) $(DESTDIR)$(PREFIX)/share/man/man5
-	install -m 644 $(wildcard doc/*.7) $(DESTDIR)$(PREFIX)/share/man/man7
+	for page in $(PAGES); do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}; done
+	install -D -t $(DOCDIR) -m 644 LICENSE NEWS README.md
+	for file in $(EXAMPLES); do install -D $$file $(DOCDIR)/$$file; done
+
+# Takes back what install did, by the same list.
+uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/lib/hone $(DESTDIR)$(PREFIX)/share/hone $(DOCDIR)
+	rm -f $(DESTDIR)$(PREFIX)/bin/hone $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
+	for page in $(PAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
+
+help:
+	@echo 'make                builds all tools into bin/'
+	@echo 'make demo           installs what is missing, builds, compiles and tunes a network that reads digits'
+	@echo 'make check          installs what the tests need, and runs them; make check-ROOM: those of one folder of tests/'
+	@echo 'make peers          what tests and benchmarks compare with (ONNX Runtime and others, from PyPI) into build/python'
+	@echo 'make bench          times models beside these'
+	@echo 'make conformance    ONNX conformance cases; make soak: long random tests; make fuzz: fuzzing'
+	@echo 'make install        into PREFIX ($(PREFIX)), under DESTDIR; make uninstall takes it back'
+	@echo 'make model          learns the cost model from bench/records; make winners: what wins of them into share/kb'
+	@echo 'make CROSS=aarch64-linux-gnu-   builds for another kind of CPU; make cross-deps installs what that needs'
+	@echo 'make clean          removes bin/ and build/'
 
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo model winners check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install clean
+.PHONY: all deps test-deps demo model winners check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install uninstall help clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

@@ -7,13 +7,19 @@ cp "$top/examples/digits/digits.onnx" net.onnx
 
 is "$(rc make -C "$top" install DESTDIR="$here/stage" PREFIX=/opt/hone) $(ls stage/opt/hone/bin)" "0 hone" "make install with PREFIX and DESTDIR"
 cd stage/opt/hone || exit 1
-is "$(ls "$here/stage" bin share | tr '\n' ' ')" "$here/stage: opt  bin: hone  share: bash-completion hone man " "only there"
+is "$(ls "$here/stage" bin share | tr '\n' ' ')" "$here/stage: opt  bin: hone  share: bash-completion doc hone man " "only there"
 is "$(cd libexec/hone && echo *)" "$(cd "$top/bin" && ls | grep -vx hone | tr '\n' ' ' | sed 's/ $//')" "the tools in libexec"
 for page in "$top"/tools/*/*.1; do
 	[ -e "share/man/man1/$(basename "$page")" ] || ok 1 "$(basename "$page") is installed"
 done
 is "$(ls share/man/man5/ge-stream.5 share/man/man7/hone.7 share/hone/hone.mk share/bash-completion/completions/hone | wc -l)" 4 "pages, rules, completion"
+is "$(ls share/doc/hone | tr '\n' ' ')$(ls share/doc/hone/examples/digits/digits.onnx)" "LICENSE NEWS README.md examples share/doc/hone/examples/digits/digits.onnx" "licence, news, examples"
+nothing "no program has symbols" "$(for f in bin/hone libexec/hone/*; do readelf -S "$f" 2>/dev/null | grep -q '\.symtab' && echo "$f"; done)"
 nothing "DESTDIR is in no file" "$(grep -rlF "$here" . | head -3)"
+
+is "$(rc make -C "$top" install DESTDIR="$here/again" PREFIX=/usr) $(rc make -C "$top" uninstall DESTDIR="$here/again" PREFIX=/usr) $(find "$here/again" -type f | wc -l)" \
+	"0 0 0" "make uninstall leaves nothing"
+is "$(rc make -s --no-print-directory -C "$top" help) $(grep -c '^make ' log)" "0 $(grep -c . log)" "make help"
 
 # With nothing of the tree at hand, from another place than PREFIX, and through a link.
 cd "$here" || exit 1
