@@ -1,5 +1,4 @@
 /* Lowering of convolutions. */
-#include <math.h>
 #include <string.h>
 #include "lower/conv.h"
 #include "lower/halves.h"
@@ -8,7 +7,7 @@
 #include "lower/wide.h"
 #include "lower/winograd.h"
 #include "loop/instr.h"
-#include "sched/products.h"
+#include "sched/algorithm.h"
 #include "target/backend.h"
 #include "target/target.h"
 
@@ -97,29 +96,29 @@ static double products_of(struct lower *L)
 	return n;
 }
 
-/* Cycles of so many products of all channels, each of so many rows, of weights of type t, speed times as fast as multiply-adds of f32. apart:
- * each product is a sum of its own; else all together are one. */
-static double product_cycles(struct lower *L, bool apart, double products, double rows, enum dtype t, double speed)
+/* Adds what so many products of all channels are, each of so many rows, of weights of type t. apart: each product is a sum of its own; else
+ * all together are one. */
+static void describe_products(struct lower *L, struct algorithm *a, bool apart, double products, double rows, enum dtype t)
 {
-	struct target m = target_filled(L->p->target);
-	double steps = (double)L->shape[1][1] * (apart ? 1 : products),
-	       weights = products * (double)L->shape[1][0] * (double)L->shape[1][1];
+	double weights = products * (double)L->shape[1][0] * (double)L->shape[1][1];
 
-	return products_cycles(&m, weights * rows / speed, steps / speed) + constants_cycles(L->p->target, (double)dtype_size(t) * weights);
+	a->steps = (double)L->shape[1][1] * (apart ? 1 : products);
+	a->multiply_adds = weights * rows;
+	a->constants = (double)dtype_size(t) * weights;
 }
 
 /* Transforms, products of points, and the points that are read from where they wait between the stages. */
-static double winograd_cycles(struct lower *L, int m)
+static struct algorithm describe_winograd(struct lower *L, const char *algo)
 {
 	const int64_t *out = L->out_shape[0];
-	int64_t n = m + 2, tiles = out[0] * ((out[2] + m - 1) / m) * ((out[3] + m - 1) / m);
-	struct target t = target_filled(L->p->target);
-	int lanes = t.vector_bytes / 4;
+	int64_t m = winograd_tile(algo), n = m + 2, tiles = out[0] * ((out[2] + m - 1) / m) * ((out[3] + m - 1) / m);
+	int lanes = target_filled(L->p->target).vector_bytes / 4;
 	double vectors = (double)((L->shape[1][0] + lanes - 1) / lanes + (L->shape[1][1] + lanes - 1) / lanes);
-	double points = (double)(n * n * tiles * (L->shape[1][0] + L->shape[1][1])), waiting = sizeof(float) * points / t.l2_a_cycle;
+	struct algorithm a = {algo, ALGORITHM_OTHER, .speed = 1, .side = (double)n, .transforms = (double)tiles * vectors};
 
-	return product_cycles(L, true, (double)(n * n), (double)tiles, DT_F32, 1) +
-	       transform_cycles(&t, (double)n) * (double)tiles * vectors + waiting;
+	a.waiting = sizeof(float) * (double)(n * n * tiles * (L->shape[1][0] + L->shape[1][1]));
+	describe_products(L, &a, true, (double)(n * n), (double)tiles, DT_F32);
+	return a;
 }
 
 /* Is one channel a group widened where it is read? Many taps of a tile share what they read. */
@@ -129,7 +128,7 @@ static bool widens_taps(struct lower *L)
 }
 
 /* Does an instruction sum the products of patches, *speed times as fast as multiply-adds? Else windows are read as they lie. */
-static bool patches_pay(struct lower *L, double *speed)
+static bool patches_summed(struct lower *L, double *speed)
 {
 	int64_t step = wide_step(L, speed);
 	struct window w;
@@ -137,52 +136,58 @@ static bool patches_pay(struct lower *L, double *speed)
 	return step && algo_fits(L, ALGO_PATCHES) && low_window_known(L, &w) && patches_for_free(L, &w, step);
 }
 
-/* The best one without transforms. *speed: of its products, of multiply-adds of f32. */
-static const char *direct_best(struct lower *L, double *speed)
+/* Those without transforms: returns how many. */
+static int list_sums(struct lower *L, struct algorithm *list)
 {
 	int64_t per = L->shape[1][1], spread = spread_channels(L);
+	double speed;
+	int n = 0;
 
-	if ((points_fit(L) && (*speed = halves_speed(L)) > 1) || (halves_fit_conv(L, speed) && *speed > 1))
-		return ALGO_HALVES;
-	if (patches_pay(L, speed))
-		return ALGO_PATCHES;
-	if (wide_step(L, speed) && per > 1 && *speed * (double)per > (double)spread) {
-		*speed *= (double)per / (double)spread;
-		return spread > per ? ALGO_SPREAD : ALGO_USUAL;
+	if (points_fit(L))
+		list[n++] = (struct algorithm){ALGO_HALVES, .speed = halves_speed(L)};
+	if (halves_fit_conv(L, &speed))
+		list[n++] = (struct algorithm){ALGO_HALVES, .speed = speed};
+	if (patches_summed(L, &speed)) {
+		list[n++] = (struct algorithm){ALGO_PATCHES, .speed = speed};
+		return n;
 	}
-	*speed = 1;
-	return !widens_taps(L) && wide_pays(L, products_of(L), per) ? ALGO_WIDE : ALGO_USUAL;
+	if (wide_step(L, &speed) && per > 1)
+		list[n++] = (struct algorithm){spread > per ? ALGO_SPREAD : ALGO_USUAL, .speed = speed * (double)per / (double)spread};
+	list[n++] = (struct algorithm){!widens_taps(L) && wide_pays(L, products_of(L), per) ? ALGO_WIDE : ALGO_USUAL, .speed = 1};
+	return n;
 }
 
-/* Algorithms other than the direct sum are taken where they are faster by a margin: they take more memory, and Winograd's rounds more. */
-static const char *conv_best(struct lower *L)
+/* Adds the work of the n sums of the list, and what else fits constant weights and a window that is known: returns how many there are. */
+static int list_others(struct lower *L, const struct window *w, struct algorithm *list, int n)
 {
-	struct window w;
-	double speed, taps = 1, places = (double)L->out_shape[0][0];
-	const char *algo = direct_best(L, &speed);
+	double taps = 1, places = (double)L->out_shape[0][0];
 
-	if (!low_const(L, 1) || !low_window_known(L, &w))
-		return algo;
-	for (int i = 0; i < w.n; i++) {
-		taps *= (double)w.size[i];
+	for (int i = 0; i < w->n; i++) {
+		taps *= (double)w->size[i];
 		places *= (double)L->out_shape[0][2 + i];
 	}
-	double direct = product_cycles(L, false, taps, places, speed > 1 ? low_dtype(L, 1) : DT_F32, speed);
-	double best = OTHER_SUMS_MARGIN * direct;
-	if (taps_fit(L, &w) && !strcmp(algo, ALGO_USUAL)) {
-		double share = taps_share(L, &w), kept = conv_kept_cycles(L, taps * share * places * (double)L->shape[1][0]);
-		double cycles = product_cycles(L, false, taps, places * share, DT_F32, 1) + kept;
-		if (cycles < best + OTHER_SUMS_MARGIN * conv_kept_cycles(L, conv_padded_elements(L, &w))) {
-			best = fmin(best, cycles);
-			algo = ALGO_TAPS;
-		}
+	for (int i = 0; i < n; i++)
+		describe_products(L, &list[i], false, taps, places, list[i].speed > 1 ? low_dtype(L, 1) : DT_F32);
+	if (taps_fit(L, w)) {
+		double share = taps_share(L, w);
+		list[n] = (struct algorithm){ALGO_TAPS, ALGORITHM_OTHER, .speed = 1, .spared = conv_padded_elements(L, w)};
+		list[n].kept = taps * share * places * (double)L->shape[1][0];
+		describe_products(L, &list[n++], false, taps, places * share, DT_F32);
 	}
 	for (int i = 0; strcmp(conv_algos[i], ALGO_WIDE) && winograd_fits(L, conv_algos[i]); i++)
-		if (winograd_cycles(L, winograd_tile(conv_algos[i])) < best) {
-			best = winograd_cycles(L, winograd_tile(conv_algos[i]));
-			algo = conv_algos[i];
-		}
-	return algo;
+		list[n++] = describe_winograd(L, conv_algos[i]);
+	return n;
+}
+
+static const char *conv_best(struct lower *L)
+{
+	struct algorithm list[sizeof conv_algos / sizeof *conv_algos];
+	struct window w;
+	int n = list_sums(L, list);
+
+	if (low_const(L, 1) && low_window_known(L, &w))
+		n = list_others(L, &w, list, n);
+	return algorithm_best(L->p->target, list, n)->name;
 }
 
 static const char *winograd(struct lower *L, const struct window *w, const char *algo)

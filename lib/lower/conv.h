@@ -14,9 +14,8 @@ struct padded {
 /* Data movement, but for codes that become another type t. All of the box that is read is there, so the convolution itself has no
  * borders. per: channels of a group in the copy, those beyond the input's are 0; groups: in the copy, those beyond the input's are 0. */
 struct padded conv_input(struct lower *L, const struct window *w, enum dtype t, int64_t per, int64_t groups);
-/* Elements of the copy with padding, and the cycles to write and read back so many of 4 bytes that a kernel keeps on the way. */
+/* Elements of the copy with padding. */
 double conv_padded_elements(struct lower *L, const struct window *w);
-double conv_kept_cycles(struct lower *L, double elements);
 /* Element `at` of the input as type t, with `per` channels a group; padding is what stands for 0. Codes are as lower/integer.h has them: of
  * u8, or of i16 or f32 less their zero point. Changes `at`. */
 ex_id conv_element(struct lower *L, enum dtype t, int64_t per, poly *at);

@@ -4,6 +4,7 @@
 #include "lower/integer.h"
 #include "lower/patches.h"
 #include "loop/instr.h"
+#include "sched/algorithm.h"
 #include "target/target.h"
 
 /* The first that fits is the best one, but for what is said in conv_int_best. */
@@ -204,14 +205,16 @@ static bool zero_is_known(struct lower *L)
 	return !zero || lex(L->p, zero)->kind == EX_CONST;
 }
 
-/* Do codes take longer to become f32 in each tap, by two operations a vector, than once in a copy? */
-static bool floats_pay(struct lower *L, const struct window *w)
+/* Codes become f32 in each tap, or once in a copy: is the copy better? */
+static bool floats_best(struct lower *L, const struct window *w)
 {
-	double reads = (double)(L->out_shape[0][0] * low_count(L, INT_W)), lanes = target_filled(L->p->target).vector_bytes / 4;
+	double reads = (double)(L->out_shape[0][0] * low_count(L, INT_W));
 
 	for (int i = 0; i < w->n; i++)
 		reads *= (double)L->out_shape[0][2 + i];
-	return conv_kept_cycles(L, conv_padded_elements(L, w)) < reads / lanes;
+	struct algorithm list[] = {{conv_int_algos[REALS], ALGORITHM_SUMS, .converted = reads},
+				   {conv_int_algos[FLOATS], ALGORITHM_COPY, .kept = conv_padded_elements(L, w)}};
+	return algorithm_best(L->p->target, list, 2) == &list[1];
 }
 
 /* Is algorithm a, which fits, worth its copies? */
@@ -222,7 +225,7 @@ static bool worth_it(struct lower *L, enum algo a)
 	if (a == QUADS)
 		return zero_is_known(L);
 	if (a == FLOATS)
-		return low_window_known(L, &w) && floats_pay(L, &w);
+		return low_window_known(L, &w) && floats_best(L, &w);
 	return a != PATCHES || (low_window_known(L, &w) && patches_for_free(L, &w, INT_STEP));
 }
 

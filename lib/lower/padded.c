@@ -1,7 +1,6 @@
 /* The input of a convolution as its taps see it. */
 #include "lower/conv.h"
 #include "lower/integer.h"
-#include "target/target.h"
 
 bool conv_no_zeros(struct lower *L) { return !int_zero(L, INT_W, poly_const(L->p->P, 0), NULL); }
 
@@ -94,14 +93,6 @@ struct padded conv_input(struct lower *L, const struct window *w, enum dtype t, 
 	stage_body(L->p, s, COMB_NONE, conv_element(L, t, per, at));
 	q.buf = lstage(L->p, s)->out;
 	return q;
-}
-
-double conv_kept_cycles(struct lower *L, double elements)
-{
-	struct target m = target_filled(L->p->target);
-	double bytes = 4 * elements;
-
-	return 2 * bytes / (bytes > (double)m.l2 ? m.l3_a_cycle : m.l2_a_cycle);
 }
 
 double conv_padded_elements(struct lower *L, const struct window *w)

@@ -2,6 +2,7 @@
 #include "lower/wide.h"
 #include <string.h>
 #include "loop/instr.h"
+#include "sched/algorithm.h"
 #include "sched/schedule.h"
 #include "target/rate.h"
 #include "target/target.h"
@@ -61,13 +62,9 @@ bool wide_pays(struct lower *L, double products, int64_t line)
 	return wide_fits(L, ALGO_WIDE) && !(step && line % step == 0) && reads_often(L, products);
 }
 
-/* A vector of elements is widened by two operations, for as many rows at a time as there are registers. */
 bool wide_weights_pay(struct lower *L, double products)
 {
-	struct target t = target_filled(L->p->target ? L->p->target : target_host());
-	double times = products / ((double)low_count(L, 1) * t.vector_regs), widening = 2 * times / (t.vector_bytes / sizeof(float));
-
-	return widening > 2 / t.memory_a_cycle;
+	return algorithm_widens_constants(L->p->target, products / (double)low_count(L, 1));
 }
 
 buf_id wide_weights(struct lower *L, double products) { return wide_weights_pay(L, products) ? wide_buf(L, 1) : 0; }
