@@ -219,13 +219,12 @@ bool packed_find(struct lower *L, bool turned, int64_t rows, const char *algo, i
 	return true;
 }
 
-/* Several rows are bound by products: an instruction sums more of them than a number has digits, or floats are faster. */
 bool packed_digits_pay(struct lower *L, bool turned, int64_t rows)
 {
 	int dot = instr_dot(target_of(L), int_x_type(L), DT_I8, false);
+	double summed = dot ? (double)instr_row(dot)->extent[1] / DIGITS : 0;
 
-	return packed_digits_fit(L, turned, rows) && schedule_digits_pay(L->out_shape[0][low_out_rank(L, 0) - 1]) &&
-	       (rows == 1 || (dot && instr_row(dot)->extent[1] > DIGITS));
+	return packed_digits_fit(L, turned, rows) && schedule_digits_pay(rows, L->out_shape[0][low_out_rank(L, 0) - 1], summed);
 }
 
 /* Axes of the result that its rows lie along. */
@@ -238,10 +237,12 @@ static int row_axes(struct lower *L)
 	return n;
 }
 
+enum { SUMMED = 4 }; /* products of an instruction, for each half of a byte */
+
 /* Has the target an instruction for blocks of bytes times such codes? A block's sum may be any of that many products. */
 static bool integers_fit(const struct target *t, bool four_bits, int64_t block)
 {
-	enum { SUMMED = 4, HALVES = 2 }; /* products of an instruction, for each half of a byte */
+	enum { HALVES = 2 };
 
 	if (block > INT32_MAX / FIRST / (four_bits ? 15 : 255))
 		return false;
@@ -250,7 +251,7 @@ static bool integers_fit(const struct target *t, bool four_bits, int64_t block)
 
 bool packed_bytes_pay(const struct target *t, bool four_bits, int64_t block, int64_t columns)
 {
-	return integers_fit(t, four_bits, block) && schedule_digits_pay(columns);
+	return integers_fit(t, four_bits, block) && schedule_digits_pay(1, columns, SUMMED);
 }
 
 bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)

@@ -17,7 +17,7 @@ static int64_t count_of(struct loop_prog *p, buf_id b)
 	return n;
 }
 
-/* From -4 to 4: most numbers are never looked at, so they should cost little. */
+/* From -4 to 4: most numbers are never looked at, so they should take little time. */
 static double number(struct rng *rng) { return 8 * rng_unit(rng) - 4; }
 
 static void fill(enum dtype t, char *data, int64_t n, struct rng *rng)

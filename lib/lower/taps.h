@@ -1,5 +1,5 @@
 /* Convolution tap by tap: each tap of the window is a product of its own, of those places of the result that it reaches inside the
- * operand. Taps in the padding then cost nothing, and there is no padded copy. As stages, for each tap that reaches anything:
+ * operand. Taps in the padding are then not computed, and there is no padded copy. As stages, for each tap that reaches anything:
  *
  *   turned   n h w c     the operand with its channels innermost, if they are not
  *   weights  c o         of the tap (made when the library is built)

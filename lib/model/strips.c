@@ -1,6 +1,6 @@
 /* Strips: neighbouring steps that run image by image, so that the values between them stay in a cache. A chain of steps that each run
  * over a whole batch moves every value through the caches twice. In a strip the values are as small as one image, but the weights are
- * read again for each image. Both costs are counted, as bytes that the second and third level of cache do not hold, and the cheaper way
+ * read again for each image. Both are counted, as bytes that the second and third level of cache do not hold, and the cheaper way
  * is taken. No level is the values' alone: other data and other cores use it, so the more is touched in between, the larger the share
  * that is lost. */
 #include <stdlib.h>

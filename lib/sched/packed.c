@@ -14,12 +14,13 @@ enum widening schedule_widens(int64_t rows)
 	return rows <= ROWS_WHERE_READ ? WIDEN_WHERE_READ : WIDEN_PANEL;
 }
 
-/* Digits are made once a row, in about the time that they save in so many columns: both are vector operations on what is in registers. */
-bool schedule_digits_pay(int64_t columns)
+/* Digits are made once a row, in about the time that they save in so many columns: both are vector operations on what is in registers.
+ * Several rows are bound by products, not by the bytes of the codes: floats are faster where an instruction sums no more than the digits. */
+bool schedule_digits_pay(int64_t rows, int64_t columns, double summed)
 {
 	enum { COLUMNS = 64 };
 
-	return columns > COLUMNS;
+	return columns > COLUMNS && (rows == 1 || summed > 1);
 }
 
 enum { PANEL = 4 }; /* vectors of columns side by side, at most */

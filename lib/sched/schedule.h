@@ -28,8 +28,9 @@ enum widening {
 	WIDEN_PANEL       /* a panel once, for all rows */
 };
 enum widening schedule_widens(int64_t rows);
-/* Does it pay to make a row digits (lib/lower/packed.h) for a product of so many columns? */
-bool schedule_digits_pay(int64_t columns);
+/* Does it pay to make rows digits (lib/lower/packed.h) for a product of so many rows and columns? summed: products that an instruction
+ * sums, for each digit of a number. */
+bool schedule_digits_pay(int64_t rows, int64_t columns, double summed);
 /* Are whole sums of so many products, of so many rows and columns, made tile by tile? A tile is as many columns as vectors have floats. */
 bool schedule_tiles(struct loop_prog *p, int64_t rows, int64_t columns, int64_t products);
 #endif
