@@ -513,9 +513,9 @@ void bind_shapes(struct module *m, const char *arg)
 		} else {
 			dims[rank++] = strtoll(p, &end, 10);
 		}
-		if (errno || end == p || (*end && *end != 'x') || (*end == 'x' && !end[1]) || (dims[rank - 1] < 0 && *p != '?'))
+		if (errno || end == p || (*end && *end != 'x' && *end != ',') || (*end && !end[1]) || (dims[rank - 1] < 0 && *p != '?'))
 			die(EX_BADUSE,
-			    "--shape %s: extents are numbers with x between them, ? leaves one "
+			    "--shape %s: extents are numbers with x or a comma between them, ? leaves one "
 			    "open",
 			    arg);
 	}

@@ -50,6 +50,18 @@ struct hone_opts { /* as in the header of a compiled model */
 };
 #endif
 
+/* By its name, a model that is not compiled yet. */
+static bool is_model(const char *path)
+{
+	static const char *const ends[] = {".onnx", ".g", ".gguf", ".pb"};
+	const char *end = strrchr(path, '.');
+
+	for (size_t i = 0; end && i < sizeof ends / sizeof *ends; i++)
+		if (!strcmp(end, ends[i]))
+			return true;
+	return false;
+}
+
 void library_open(struct library *l, const char *path, const char *weights, int threads)
 {
 	char *file = strchr(path, '/') ? xstrdup(path) : xprintf("./%s", path); /* dlopen searches names without / */
@@ -61,6 +73,8 @@ void library_open(struct library *l, const char *path, const char *weights, int 
 	if (cut_short(&whole))
 		die(EX_BADDATA, "%s:%zu: the library is cut short", path, whole.n);
 	mapped_close(&whole);
+	if (is_model(path))
+		die(EX_BADDATA, "%s: a model; hone build makes a library of it", path);
 	if (!(l->so = dlopen(file, RTLD_NOW | RTLD_LOCAL)))
 		die(EX_BADDATA, "%s: cannot be loaded as a library: %s", path, dlerror());
 	if (!(l->model = dlsym(l->so, "hone_model")))

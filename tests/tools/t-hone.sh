@@ -85,6 +85,14 @@ fails 64 "simplify, no output" hone simplify "$model"
 fails 64 "simplify, an output of another kind" hone simplify "$model" smaller.model
 fails 64 "an argument too many" hone build "$model" b.onnx
 fails 64 "no such tool" hone frobnicate
+refused 64 'biuld: no such tool; hone build? ' "a verb that is mistyped" hone biuld "$model"
+refused 64 'ge-fus: no such tool; hone ge-fuse? ' "a tool" hone ge-fus
+refused 64 'no such option; --shape? ' "an option of another program" hone build --overwrite-input-shape x:1,3 "$model"
+refused 64 'no such option; --threads? ' "an option that is mistyped" hone build --thread 2 "$model"
+run-dev made/digits.so >out 2>err && grep -q '^input .*: f32\[1,' out && grep -q '^output .*: f32\[1,10\]$' out
+ok $? "run-dev alone: what the library takes and gives"
+refused 65 'a model; hone build makes a library of it' "a model in place of a library" run-dev "$model" --bench
+refused 64 'nothing to do' "inputs, and nothing to do with them" run-dev made/digits.so --seed 3 --set batch=1
 fails 64 "a path is no tool" hone ../bin/ge-dump
 CC=no-such-compiler hone build --keep "$tiny" --set batch=1 -o kept 2>err
 is "$(ls kept.d | wc -l) $(ls -d kept.*)" "15 kept.d" "--keep: the graphs of a failed build"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "common/nearest.h"
 #include "common/progress.h"
 #include "common/tool.h"
 #include "hone.h"
@@ -38,14 +39,6 @@ static bool has_tool(const char *name)
 	return there;
 }
 
-static noreturn void run_tool(const char *name, char **argv)
-{
-	if (!has_tool(name))
-		die(EX_BADUSE, "%s: no such tool; hone help lists them", name);
-	execv(xprintf("%s/%s", tools_folder, name), argv);
-	die_errno(EX_SYSTEM, "cannot run %s", name);
-}
-
 /* ---- help ---- */
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
@@ -66,9 +59,10 @@ static void put_summary(const char *tool)
 	free(path);
 }
 
-static void list_tools(void)
+/* The names of all tools but hone, sorted. */
+static struct words tools_all(void)
 {
-	VEC(const char *) all = {0};
+	struct words all = {0};
 	DIR *d = opendir(tools_folder);
 
 	for (struct dirent *x; d && (x = readdir(d));)
@@ -80,9 +74,33 @@ static void list_tools(void)
 		closedir(d);
 	if (all.n)
 		qsort(all.a, all.n, sizeof *all.a, by_text);
+	return all;
+}
+
+static void list_tools(void)
+{
+	struct words all = tools_all();
+
 	printf("\nTools:\n");
 	for (size_t i = 0; i < all.n; i++)
 		put_summary(all.a[i]);
+}
+
+static noreturn void run_tool(const char *name, char **argv)
+{
+	struct words all = tools_all();
+	struct nearest near = {.word = name};
+
+	if (has_tool(name)) {
+		execv(xprintf("%s/%s", tools_folder, name), argv);
+		die_errno(EX_SYSTEM, "cannot run %s", name);
+	}
+	verbs_offer(&near);
+	for (size_t i = 0; i < all.n; i++)
+		nearest_offer(&near, all.a[i]);
+	if (near.best)
+		die(EX_BADUSE, "%s: no such tool; hone %s? hone help lists them", name, near.best);
+	die(EX_BADUSE, "%s: no such tool; hone help lists them", name);
 }
 
 static int help(int argc, char **argv)

@@ -44,6 +44,8 @@ struct given {
 /* Reads argv[2] and what follows. Help, if it is asked for, is printed, and then it returns false. */
 bool options_read(struct hone *h, int argc, char **argv);
 const struct verb *verb_find(const char *name);
+struct nearest;
+void verbs_offer(struct nearest *n);   /* the name of each */
 void help_print(const struct verb *v); /* NULL: of all */
 
 /* ---- one run of hone ---- */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/nearest.h"
 #include "common/option.h"
 #include "common/shown.h"
 #include "hone.h"
@@ -183,6 +184,12 @@ void given_add(const struct hone *h, struct words *w, const char *to)
 
 /* ---- reading ---- */
 
+void verbs_offer(struct nearest *n)
+{
+	for (const struct verb *v = verbs; v->name; v++)
+		nearest_offer(n, v->name);
+}
+
 const struct verb *verb_find(const char *name)
 {
 	for (const struct verb *v = verbs; v->name; v++)
@@ -200,6 +207,35 @@ static const struct option_row *row_of(const struct verb *v, const char *name, s
 	return NULL;
 }
 
+/* Refuses an option that the verb does not have, with what may be meant: its name at other tools, or the nearest of the verb's own. */
+static noreturn void no_option(const struct verb *v, const char *word)
+{
+	static const char *const others[][2] = {{"overwrite-input-shape", "shape"},
+						{"input-shape", "shape"},
+						{"shapes", "shape"},
+						{"optShapes", "gears"},
+						{"output", "o"},
+						{"fp16", "mixed"},
+						{"best", "mixed"},
+						{"int8", "integers"},
+						{"verbose", "keep"},
+						{"iterations", "seconds"},
+						{"duration", "seconds"}};
+	size_t n = strcspn(word + 2, "=");
+	char *name = word[1] == '-' ? xprintf("%.*s", (int)n, word + 2) : "";
+	struct nearest near = {.word = name};
+
+	for (const struct option_row *r = rows; r < rows + ROWS; r++)
+		if (r->verbs & v->id && r->help)
+			nearest_offer(&near, r->name);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strcmp(name, others[i][0]) && (row_of(v, others[i][1], strlen(others[i][1]), 0) || !others[i][1][1]))
+			near.best = others[i][1];
+	if (*name && near.best)
+		die(EX_BADUSE, "%s %s: no such option; %s%s? hone help %s", v->name, word, near.best[1] ? "--" : "-", near.best, v->name);
+	die(EX_BADUSE, "%s %s: no such option; hone help %s", v->name, word, v->name);
+}
+
 /* One option at argv[i]; returns the index of what follows it. */
 static int read_option(struct hone *h, int argc, char **argv, int i)
 {
@@ -209,7 +245,7 @@ static int read_option(struct hone *h, int argc, char **argv, int i)
 	const struct option_row *r = row_of(h->verb, word + 2, n, is_long ? 0 : word[1]);
 
 	if (!r || (!is_long && !r->arg && word[2]) || (is_long && !r->arg && word[2 + n]))
-		die(EX_BADUSE, "%s %s: no such option; hone help %s", h->verb->name, word, h->verb->name);
+		no_option(h->verb, word);
 	if (r->arg && is_long && word[2 + n])
 		value = word + 2 + n + 1;
 	else if (r->arg && !is_long && word[2])

@@ -305,6 +305,39 @@ static void print_json(const struct hone_model *m, const struct bench *b, const 
 	printf("}\n");
 }
 
+static void print_tensor(const char *what, const struct hone_tensor *t, bool is_kept)
+{
+	printf("%s %s: %s", what, shown(t->name), shown(t->type));
+	if (t->rank >= 0)
+		putchar('[');
+	for (int i = 0; i < t->rank; i++) {
+		const char *symbol = t->symbol ? t->symbol[i] : NULL;
+		printf("%s", i ? "," : "");
+		if (symbol || t->shape[i] < 0)
+			printf("%s", symbol ? shown(symbol) : "?");
+		else
+			printf("%ld", t->shape[i]);
+	}
+	printf("%s%s%s\n", t->rank >= 0 ? "]" : "", t->preset ? ", may be left out" : "", is_kept ? ", kept from run to run" : "");
+}
+
+/* What it takes and gives, and what it was made for. */
+static void print_model(const struct hone_model *m, bool json)
+{
+	if (json)
+		die(EX_BADUSE, "--json goes with --bench and with --against");
+	printf("%s: for %s, by %s; %d steps, %zu bytes of weights, %zu of memory\n", shown(m->name), shown(m->cpu), shown(m->compiler),
+	       m->num_steps, m->weights_bytes, m->arena_bytes);
+	for (int i = 0; i < m->num_inputs; i++) {
+		bool kept = false;
+		for (int k = 0; k < m->num_states; k++)
+			kept |= m->states[k].input == i;
+		print_tensor("input", &m->inputs[i], kept);
+	}
+	for (int i = 0; i < m->num_outputs; i++)
+		print_tensor("output", &m->outputs[i], false);
+}
+
 /* The service for a target that this machine passes for. */
 static int run_service(void)
 {
@@ -404,7 +437,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (stepped.steps && (bench || kernels))
 		die(EX_BADUSE, "--steps goes with neither --bench nor --kernels");
 	stepped.sets = sets;
-	if (!a->out && !bench && !kernels && !stepped.save)
+	bool only_asks = !a->out && !bench && !kernels && !stepped.save;
+	if (only_asks && (stepped.steps || spec.files.n || spec.ranges.n || sets))
 		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
 	if ((bench || kernels) && target_is_emulated())
 		die(EX_NOTAVAIL, "%s: this machine is emulated, and its times say nothing; -o FILE.npz takes the outputs",
@@ -418,6 +452,11 @@ static int run(const struct tool *t, struct tool_args *a)
 			write_outputs(&l, out, a->out, &arena);
 		library_close(&l);
 		arena_release(&arena);
+		return EX_GOOD;
+	}
+	if (only_asks) {
+		print_model(l.model, a->json);
+		library_close(&l);
 		return EX_GOOD;
 	}
 	struct module *m = library_module(&l);
