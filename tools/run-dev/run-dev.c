@@ -411,6 +411,18 @@ static void run_bench(struct library *l, struct tensor **in, struct tensor **out
 		print_kernels(m, &b, a);
 }
 
+/* Options that say nothing together, of a library that is named. */
+static void check_use(bool only_asks)
+{
+	if (stepped.steps && (bench || kernels))
+		die(EX_BADUSE, "--steps goes with neither --bench nor --kernels");
+	if (only_asks && (stepped.steps || spec.files.n || spec.ranges.n || sets))
+		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
+	if ((bench || kernels) && target_is_emulated())
+		die(EX_NOTAVAIL, "%s: this machine is emulated, and its times say nothing; -o FILE.npz takes the outputs",
+		    bench ? "--bench" : "--kernels");
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
@@ -434,15 +446,9 @@ static int run(const struct tool *t, struct tool_args *a)
 		return run_service();
 	if (serve || target || a->nfile != 1)
 		tool_usage();
-	if (stepped.steps && (bench || kernels))
-		die(EX_BADUSE, "--steps goes with neither --bench nor --kernels");
 	stepped.sets = sets;
 	bool only_asks = !a->out && !bench && !kernels && !stepped.save;
-	if (only_asks && (stepped.steps || spec.files.n || spec.ranges.n || sets))
-		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
-	if ((bench || kernels) && target_is_emulated())
-		die(EX_NOTAVAIL, "%s: this machine is emulated, and its times say nothing; -o FILE.npz takes the outputs",
-		    bench ? "--bench" : "--kernels");
+	check_use(only_asks);
 	double load = now_seconds();
 	library_open(&l, a->file[0], weights, threads);
 	load = now_seconds() - load;
