@@ -21,6 +21,12 @@ refused 69 "ended with 3" "a peer that ends" run-dev lib/net.so --bench --peer '
 refused 69 "ended by signal 9" "one that is killed" run-dev lib/net.so --bench --peer 'kill -9 $$'
 refused 65 "not what a peer says" "one that says something else" run-dev lib/net.so --bench --peer 'echo good morning; cat'
 refused 65 "not what a peer says" "times that are none" run-dev lib/net.so --bench --peer 'echo hone-peer 1 x; read a; echo -1'
+refused 69 "closed its output" "one that hangs up and stays" run-dev lib/net.so --bench --peer 'exec >&-; exec sleep 60'
+refused 65 "a line of more than" "a line without end" run-dev lib/net.so --bench --peer 'exec cat /dev/zero'
+refused 69 "wrote no outputs" "no outputs" run-dev lib/net.so --bench --seconds 0.1 --peer 'echo hone-peer 1 x; while read s; do echo 1; done'
+sed 's/^while.*/trap "" HUP; while read -r seconds; do echo 1; done; exec sleep 60/' python >stays && chmod +x stays
+timeout 20 run-dev lib/net.so --bench --seconds 0.1 --peer ./stays >out 2>err && grep -q '^Slow 2.0' out
+ok $? "one that stays when its input ends is ended" || cat err
 refused 64 --peer "--peer without --bench" run-dev lib/net.so -o x.npz --peer ./python
 is "$(ls -d "${TMPDIR:-/tmp}"/hone-peer-* 2>/dev/null | wc -l)" 0 "nothing is left"
 

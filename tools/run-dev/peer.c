@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/scratch.h"
@@ -17,9 +18,8 @@ struct peer {
 	const char *command;
 	pid_t child;
 	FILE *to, *from;
-	char *line; /* the last that it said */
-	size_t size;
-	char *name; /* what it says it is */
+	VEC(char) line; /* the last that it said */
+	char *name;     /* what it says it is */
 	char *outputs;
 	struct scratch folder;
 	VEC(double) times, ratios;
@@ -27,32 +27,55 @@ struct peer {
 
 static void remove_folder(void *arg) { scratch_remove(&((struct peer *)arg)->folder); }
 
-/* How it ended; it has. */
+/* Tells it to end, and waits; one that does not is killed after a while. True: it has ended by itself, as *status says. */
+static bool end_child(struct peer *p, int *status)
+{
+	enum { PATIENCE = 200 }; /* hundredths of a second */
+
+	fclose(p->to);
+	for (int i = 0; i < PATIENCE; i++) {
+		if (waitpid(p->child, status, WNOHANG))
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	}
+	kill(p->child, SIGKILL);
+	waitpid(p->child, status, 0);
+	return false;
+}
+
+/* Its output has ended. */
 static noreturn void ended(struct peer *p)
 {
 	int status = 0;
 
-	fclose(p->to);
-	waitpid(p->child, &status, 0);
+	if (!end_child(p, &status))
+		die(EX_NOTAVAIL, "--peer %s: closed its output before it was told to end", shown(p->command));
 	if (WIFSIGNALED(status))
 		die(EX_NOTAVAIL, "--peer %s: ended by signal %d", shown(p->command), WTERMSIG(status));
 	die(EX_NOTAVAIL, "--peer %s: ended with %d before it was told to", shown(p->command), WEXITSTATUS(status));
 }
 
+/* A line may have the times of many short runs, but not fill the memory. */
 static const char *read_line(struct peer *p)
 {
-	ssize_t n = getline(&p->line, &p->size, p->from);
+	enum { LONGEST = 1 << 24 };
+	int c;
 
-	if (n <= 0)
+	p->line.n = 0;
+	while ((c = getc(p->from)) != EOF && c != '\n') {
+		if (p->line.n == LONGEST)
+			die(EX_BADDATA, "--peer %s: a line of more than %d bytes", shown(p->command), LONGEST);
+		vec_push(&p->line, (char)c);
+	}
+	if (c == EOF && !p->line.n)
 		ended(p);
-	if (p->line[n - 1] == '\n')
-		p->line[n - 1] = 0;
-	return p->line;
+	vec_push(&p->line, 0);
+	return p->line.a;
 }
 
 static noreturn void not_understood(const struct peer *p)
 {
-	die(EX_BADDATA, "--peer %s: not what a peer says: %.80s", shown(p->command), shown(p->line));
+	die(EX_BADDATA, "--peer %s: not what a peer says: %.80s", shown(p->command), shown(p->line.a));
 }
 
 static void start(struct peer *p)
@@ -99,7 +122,7 @@ struct peer *peer_begin(const char *command, int n, const struct named_tensor *i
 	start(p);
 	if (strncmp(read_line(p), greeting, strlen(greeting)))
 		not_understood(p);
-	p->name = xstrdup(p->line + strlen(greeting));
+	p->name = xstrdup(p->line.a + strlen(greeting));
 	return p;
 }
 
@@ -135,7 +158,7 @@ static double difference(const struct tensor *x, const struct tensor *reference)
 		return INFINITY;
 	for (int64_t i = 0; i < n; i++) {
 		double a = tensor_get(x, i), b = tensor_get(reference, i);
-		if (isnan(a) != isnan(b) || isinf(a) != isinf(b) || (!dtype_is_float(x->dtype) && a != b))
+		if (isnan(a) != isnan(b) || ((isinf(a) || isinf(b)) && a != b) || (!dtype_is_float(x->dtype) && a != b))
 			return INFINITY;
 		if (isfinite(a) && isfinite(b)) {
 			most = fmax(most, fabs(a - b));
@@ -148,9 +171,12 @@ static double difference(const struct tensor *x, const struct tensor *reference)
 struct peer_times peer_end(struct peer *p, int n, const struct named_tensor *out, struct arena *a)
 {
 	struct named_tensor *theirs;
-	int k = npz_read(p->outputs, a, &theirs), status;
 	double differs = 0;
+	int status;
 
+	if (access(p->outputs, R_OK))
+		die(EX_NOTAVAIL, "--peer %s: it wrote no outputs", shown(p->command));
+	int k = npz_read(p->outputs, a, &theirs);
 	for (int i = 0; i < n; i++) {
 		const struct tensor *r = NULL;
 		for (int j = 0; j < k; j++)
@@ -159,9 +185,8 @@ struct peer_times peer_end(struct peer *p, int n, const struct named_tensor *out
 			die(EX_BADDATA, "--peer %s: it has no output %s", shown(p->command), shown(out[i].name));
 		differs = fmax(differs, difference(out[i].t, r));
 	}
-	fclose(p->to);
 	fclose(p->from);
-	waitpid(p->child, &status, 0);
+	end_child(p, &status);
 	scratch_remove(&p->folder);
 	return (struct peer_times){timing_of(p->times.a, p->times.n), timing_of(p->ratios.a, p->ratios.n), differs};
 }
