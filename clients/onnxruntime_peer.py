@@ -72,4 +72,7 @@ def main():
         print(*(f"{t:.9f}" for t in turn(run, float(line))), flush=True)
 
 
-main()
+try:
+    main()
+except Exception as e:  # a model that ONNX Runtime does not run, inputs that do not fit: one line, as of hone's own tools
+    sys.exit(f"onnxruntime_peer.py: {' '.join(str(e).split())[:500] or type(e).__name__}".encode("ascii", "backslashreplace").decode())

@@ -1,5 +1,6 @@
 # hone bench and run-dev --peer: a table of models, beside a peer that speaks the protocol, which here is a script with known times.
 . "$top/tests/lib.sh"
+. "$top/bench/find.sh"
 cp "$top/examples/digits/digits.onnx" net.onnx
 # Passes for a python with onnxruntime. Its outputs are the evaluator's, its runs take a second each.
 cat >python <<'END'
@@ -11,6 +12,8 @@ while read -r seconds; do echo 1 1 1; done
 END
 chmod +x python
 hone build -q net.onnx --set batch=1 -o lib/net
+printf 'hone-text 1\nmodule ir=10 opset=20\ngraph main {\n  input x: f32[4]\n  y = Relu(x)\n  output y = y\n}\n' | ge-load | ge-shape -o tiny.g &&
+	hone build -q -o lib/tiny tiny.g
 run-dev lib/net.so --bench --seconds 0.1 --peer ./python >out 2>err && grep -q '^Slow 2.0: min 1000.0000 ms, median 1000.0000 ms' out &&
 	grep -q '^the library takes 0\.0[0-9]* (0\.0[0-9]* to 0\.0[0-9]*) of its time, [1-9][0-9]* turns; outputs differ by [0-9.]*e-0[5-9]$' out
 ok $? "a peer is timed in turns, and its outputs are compared"
@@ -36,8 +39,20 @@ $bench --set batch=1 -o t.md >out 2>err && [ ! -s err ] && grep -q '^the peer is
 	grep -q '^net.onnx  *-  *1  *[0-9.]*  .* 1000.0000  *0\.0[0-9]*  *0\.0[0-9]*  *0\.0[0-9]*  *[0-9.]*e-0[5-9]$' out
 ok $? "a table"
 is "$(sed -n 2p t.md | tr -cd '|' | wc -c) $(grep -c '^| net.onnx | - | 1 | ' t.md)" "$(sed -n 1p t.md | tr -cd '|' | wc -c) 1" "Markdown"
+name='a|'"'"'b" $(touch run).onnx'
+cp net.onnx "$name" && hone bench "$name" --set batch=1 --seconds 0.1 -o t.md >out 2>err && [ ! -s err ] && [ ! -e run ] &&
+	grep -Fq "| a\\|'b" t.md && grep -q '^the peer is Slow' out
+ok $? "a name with a bar, quotes and a command in it" || cat err
+for python in $(unset HONE_PYTHON; python_with onnxruntime); do
+	"$python" "$top/clients/onnxruntime_peer.py" none.onnx >out 2>err
+	is "$? $(wc -l <err) $(grep -c '^onnxruntime_peer.py: .*none.onnx' err)" "1 1 1" "ONNX Runtime without the model: one line"
+done
 $bench --sizes batch=1,3 --threads 1,2 --alone -o t.csv >out 2>err
 is "$(cut -d, -f1-3 t.csv | tr '\n' ' ')" "model,sizes,threads net.onnx,batch=1,1 net.onnx,batch=1,2 net.onnx,batch=3,1 net.onnx,batch=3,2 " "sizes and threads, each with each"
+for s in 0.1 1; do
+	run-dev lib/tiny.so --bench --json --seconds $s | sed 's/.*"memory":\([0-9]*\).*/\1/'
+done >memory
+is "$(awk 'NR == 1 { m = $1 } END { print NR, ($1 > 0), ($1 < 1.5 * m) }' memory)" "2 1 1" "the memory of a model is not that of its times: $(tr '\n' ' ' <memory)"
 ! grep -q peer t.csv && grep -q '^without ONNX Runtime: --alone$' out
 ok $? "--alone"
 hone bench lib/net.so --seconds 0.1 --json >t.json 2>err && [ ! -s err ] && grep -q '"median":[0-9]' t.json && ! grep -q '"peer' t.json

@@ -249,6 +249,13 @@ static const char *name_text(struct hone *h, const struct row *r, int i)
 	return i == 0 ? shown(base_name(r->model)) : i == 1 ? (*r->sizes ? shown(r->sizes) : "-") : r->threads;
 }
 
+/* A bar in a cell of Markdown would end it. */
+static void put_markdown(FILE *f, const char *s)
+{
+	for (; *s; s++)
+		fprintf(f, *s == '|' || *s == '`' || *s == '<' ? "\\%c" : "%c", *s);
+}
+
 static void put_cells(FILE *f, int form, const char *const *cell, const int *width, int n)
 {
 	fputs(form == MARKDOWN ? "| " : "", f);
@@ -258,6 +265,8 @@ static void put_cells(FILE *f, int form, const char *const *cell, const int *wid
 			fprintf(f, "\"%s\"", cell[i]); /* a quote in it was shown as \x22 */
 		else if (form == TEXT)
 			fprintf(f, i < NAMES ? "%-*s" : "%*s", width[i], cell[i]);
+		else if (form == MARKDOWN)
+			put_markdown(f, cell[i]);
 		else
 			fputs(cell[i], f);
 		fputs(i + 1 < n ? between : form == MARKDOWN ? " |\n" : "\n", f);

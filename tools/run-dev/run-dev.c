@@ -179,7 +179,8 @@ static void print_kernels(const struct hone_model *m, const struct bench *b, str
 struct beside {
 	const char *peer; /* NULL: none */
 	struct peer_times times;
-	double load; /* seconds */
+	double load;   /* seconds */
+	double memory; /* the most bytes that the process had before it was timed: without what timing takes */
 };
 
 static void print_peer(const struct beside *o)
@@ -266,7 +267,7 @@ static void print_json(const struct hone_model *m, const struct bench *b, const 
 	put_timing(&b->run);
 	put_member("processor", b->run.processor);
 	put_member("load", o->load);
-	put_member("memory", most_memory());
+	put_member("memory", o->memory);
 	put_member("flop", b->flops);
 	put_member("peak", b->peak);
 	if (o->peer)
@@ -392,7 +393,7 @@ static const struct named_tensor *named(const struct hone_tensor *t, struct tens
 static void run_bench(struct library *l, struct tensor **in, struct tensor **out, double load, bool json, struct arena *a)
 {
 	const struct hone_model *m = l->model;
-	struct beside o = {.load = load};
+	struct beside o = {.load = load, .memory = most_memory()};
 	struct other_turns turns = {peer_turn, NULL};
 
 	if (peer_command)
