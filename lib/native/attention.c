@@ -255,6 +255,11 @@ typedef float attention_floats __attribute__((vector_size(32)));
 typedef int32_t attention_float_bits __attribute__((vector_size(32)));
 typedef int64_t attention_double_bits __attribute__((vector_size(32)));
 enum { attention_float_lanes = 8, attention_double_lanes = 4 };
+#if __BIGGEST_ALIGNMENT__ >= 64
+#define ATTENTION_WIDE /* a register holds two of these vectors */
+typedef float attention_float_wide __attribute__((vector_size(64), aligned(sizeof(float)), may_alias));
+typedef double attention_double_wide __attribute__((vector_size(64), aligned(sizeof(double)), may_alias));
+#endif
 
 /* A float of 16 bits. */
 static inline float attention_half(uint16_t h)

@@ -222,6 +222,56 @@ static inline void ATTENTION(dots_across)(const ATTENTION_REAL *x, const ATTENTI
 	sum[4] = b0, sum[5] = b1, sum[6] = b2, sum[7] = b3;
 }
 
+#ifdef ATTENTION_WIDE
+/* ATTENTION(dots_across) of twice as many keys, both vectors in one register. */
+static inline void ATTENTION(dots_wide)(const ATTENTION_REAL *x, const ATTENTION_REAL *const *k, int64_t i, int64_t n,
+					ATTENTION(vec) sum[4 * ATTENTION_ACROSS])
+{
+	ATTENTION(wide) s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, *to = (ATTENTION(wide) *)sum;
+	const ATTENTION_REAL *k0 = k[0], *k1 = k[1], *k2 = k[2], *k3 = k[3], *k4 = k[4], *k5 = k[5], *k6 = k[6], *k7 = k[7];
+
+	for (; i < n; i += ATTENTION(lanes)) {
+		ATTENTION(wide) a = *(const ATTENTION(wide) *)(x + 2 * ATTENTION(lanes) * i);
+		s0 += a * k0[i];
+		s1 += a * k1[i];
+		s2 += a * k2[i];
+		s3 += a * k3[i];
+		s4 += a * k4[i];
+		s5 += a * k5[i];
+		s6 += a * k6[i];
+		s7 += a * k7[i];
+	}
+	to[0] = s0, to[1] = s1, to[2] = s2, to[3] = s3;
+	to[4] = s4, to[5] = s5, to[6] = s6, to[7] = s7;
+}
+
+/* Scores of keys [s, s + 2 * ATTENTION_ACROSS), to to[..][at] and on, as ATTENTION(scores_across) has them. */
+static inline void ATTENTION(scores_wide)(const ATTENTION_REAL *x, const struct ATTENTION(rows) * k, int64_t s, int64_t size,
+					  ATTENTION_REAL scale, ATTENTION_REAL *const *to, int64_t at)
+{
+	enum { SUMS = 4 * ATTENTION_ACROSS };
+	const ATTENTION_REAL *key[2 * ATTENTION_ACROSS];
+	ATTENTION(vec) part[ATTENTION(lanes) * SUMS], sum[SUMS];
+	int64_t whole = size - size % ATTENTION(lanes);
+
+	for (int j = 0; j < 2 * ATTENTION_ACROSS; j++)
+		key[j] = ATTENTION(at)(k, s + j);
+	for (int i = 0; i < ATTENTION(lanes); i++)
+		ATTENTION(dots_wide)(x, key, i, whole, part + i * SUMS);
+	for (int j = 0; j < SUMS; j++)
+		ATTENTION(in_order)(part + j, SUMS, &sum[j]);
+	for (int64_t i = whole; i < size; i++)
+		for (int j = 0; j < SUMS; j++)
+			sum[j] += *(const ATTENTION(vec) *)(x + (2 * i + j % 2) * ATTENTION(lanes)) * key[j / 2][i];
+	for (int j = 0; j < SUMS; j++)
+		sum[j] *= scale;
+	for (int j = 0; j < 4; j++)
+		ATTENTION(fours)
+	(sum + j % 2 + 8 * (j / 2), sum + j % 2 + 8 * (j / 2) + 2, sum + j % 2 + 8 * (j / 2) + 4, sum + j % 2 + 8 * (j / 2) + 6,
+	 to + j % 2 * ATTENTION(lanes), at + j / 2 * ATTENTION_ACROSS);
+}
+#endif
+
 /* Scores [lo, hi), and up to the next multiple of ATTENTION_ACROSS, of as many rows as two vectors have numbers; x: their queries, side by
  * side. Nothing is summed up across a vector, and each score is the sum that ATTENTION(scores) has, in its order: a row's numbers are the
  * same whatever rows are beside it. */
@@ -235,7 +285,12 @@ ATTENTION(scores_across)(struct ATTENTION(row) * t, const ATTENTION_REAL *x, con
 
 	for (int j = 0; j < 2 * ATTENTION(lanes); j++)
 		to[j] = t[j].score + lo;
-	for (int64_t s = lo; s < hi; s += ATTENTION_ACROSS) {
+	int64_t s = lo;
+#ifdef ATTENTION_WIDE
+	for (; s + 2 * ATTENTION_ACROSS <= hi; s += 2 * ATTENTION_ACROSS)
+		ATTENTION(scores_wide)(x, k, s, size, scale, to, s - lo);
+#endif
+	for (; s < hi; s += ATTENTION_ACROSS) {
 		const ATTENTION_REAL *key[ATTENTION_ACROSS];
 		ATTENTION(vec) part[ATTENTION(lanes) * SUMS], sum[SUMS];
 		for (int j = 0; j < ATTENTION_ACROSS; j++)
@@ -390,6 +445,43 @@ ATTENTION(add_columns)(struct ATTENTION(row) *const *t, const struct ATTENTION(r
 	ATTENTION(keep)(t[3]->out + i, &s30, &s31);
 }
 
+#ifdef ATTENTION_WIDE
+static inline void ATTENTION(keep_wide)(ATTENTION_REAL *to, const ATTENTION(wide) * x, const ATTENTION(wide) * y)
+{
+	*(ATTENTION(wide) *)to += *x;
+	*(ATTENTION(wide) *)(to + 2 * ATTENTION(lanes)) += *y;
+}
+
+/* ATTENTION(add_columns) of twice as many numbers. */
+static void __attribute__((noinline))
+ATTENTION(add_wide)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t i)
+{
+	ATTENTION(wide) s00 = {0}, s10 = {0}, s20 = {0}, s30 = {0}, s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
+	const ATTENTION_REAL *p0 = t[0]->score, *p1 = t[1]->score, *p2 = t[2]->score, *p3 = t[3]->score;
+
+	for (int64_t s = lo, end; s < hi;) {
+		const ATTENTION_REAL *from = ATTENTION(at)(v, s) + i;
+		int64_t stride = s < v->npast ? v->past_stride : v->stride;
+		for (end = s < v->npast && v->npast < hi ? v->npast : hi; s < end; s++, from += stride) {
+			ATTENTION(wide) x = *(const ATTENTION(wide) *)from, y = *(const ATTENTION(wide) *)(from + 2 * ATTENTION(lanes));
+			__builtin_prefetch(s + ATTENTION_BLOCK < v->used ? from + ATTENTION_BLOCK * stride : from);
+			s00 += p0[s] * x;
+			s01 += p0[s] * y;
+			s10 += p1[s] * x;
+			s11 += p1[s] * y;
+			s20 += p2[s] * x;
+			s21 += p2[s] * y;
+			s30 += p3[s] * x;
+			s31 += p3[s] * y;
+		}
+	}
+	ATTENTION(keep_wide)(t[0]->out + i, &s00, &s01);
+	ATTENTION(keep_wide)(t[1]->out + i, &s10, &s11);
+	ATTENTION(keep_wide)(t[2]->out + i, &s20, &s21);
+	ATTENTION(keep_wide)(t[3]->out + i, &s30, &s31);
+}
+#endif
+
 /* Numbers of a result that vectors hold; the others are summed one by one. */
 static int64_t ATTENTION(in_vectors)(int64_t size) { return size - size % (2 * ATTENTION(lanes)); }
 
@@ -401,7 +493,12 @@ static void ATTENTION(add_block)(struct ATTENTION(row) * t, int n, const struct 
 
 	for (int j = 0; j < ATTENTION_QUERIES; j++)
 		each[j] = j < n ? &t[j] : &none;
-	for (int64_t i = 0; i < ATTENTION(in_vectors)(size); i += 2 * ATTENTION(lanes))
+	int64_t i = 0;
+#ifdef ATTENTION_WIDE
+	for (; i + 4 * ATTENTION(lanes) <= size; i += 4 * ATTENTION(lanes))
+		ATTENTION(add_wide)(each, v, lo, hi, i);
+#endif
+	for (; i < ATTENTION(in_vectors)(size); i += 2 * ATTENTION(lanes))
 		ATTENTION(add_columns)(each, v, lo, hi, i);
 	for (int j = 0; j < n; j++)
 		ATTENTION(add)(&t[j], v, lo, hi, ATTENTION(in_vectors)(size), size);
