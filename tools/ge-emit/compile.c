@@ -182,6 +182,19 @@ static char *object_of(const char *dir, const char *stem, const struct unit *u)
 	return u->number ? xprintf("%s/%s.%d.%d.o", dir, stem, u->number, u->part) : xprintf("%s/%s.%d.o", dir, stem, u->part);
 }
 
+/* The C file for the compiler. gcc writes its name into the assembler's text as it is: one that would end there has another name, too,
+ * beside it. */
+static char *source_of(const char *dir, const char *stem)
+{
+	char *path = xprintf("%s/%s.c", dir, stem), *plain = xprintf("%s/.source.c", dir), *target = xprintf("%s.c", stem);
+
+	if (!strpbrk(stem, "\"\\\n"))
+		return path;
+	if (symlink(target, plain) && errno != EEXIST)
+		die_errno(EX_IO, "%s", plain);
+	return plain;
+}
+
 static void compile_units(const struct units *all, bool several, const char *dir, const char *stem, int jobs)
 {
 	struct progress p;
@@ -197,7 +210,7 @@ static void compile_units(const struct units *all, bool several, const char *dir
 		if (several)
 			add(&v, xprintf("-DTARGET=%d", u->number));
 		add(&v, xprintf("-DPART=%d", u->part));
-		add(&v, xprintf("%s/%s.c", dir, stem));
+		add(&v, source_of(dir, stem));
 		add(&v, xstrdup("-o"));
 		add(&v, object_of(dir, stem, u));
 		if (running == jobs) {
