@@ -46,5 +46,7 @@ bool emit_starts_team(struct loop_prog *p); /* does it have loops for several th
 /* Declarations that such kernels need, after the prelude. team_run splits 0..n into one range for each thread (numbered from 0, at most
  * p->threads) and returns when all are done. LINKAGE: "static", ... */
 void emit_team_prelude(FILE *f, const char *linkage);
+/* The features (struct instr) of the instructions that the program calls. */
+unsigned emit_features_called(struct loop_prog *p);
 bool emit_checks_indices(struct loop_prog *p); /* does it set BAD_INDEX? */
 #endif

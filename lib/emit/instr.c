@@ -147,15 +147,27 @@ static const char sums_stay[] =
 	"#define SUMS_STAY\n"
 	"#endif\n";
 
+enum { ROWS_MAX = 256 };
+
 static void find_call(struct loop_prog *p, nest_id n, void *arg)
 {
 	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->mark == LOOP_CALL)
 		((bool *)arg)[lnest(p, n)->instr] = true;
 }
 
+unsigned emit_features_called(struct loop_prog *p)
+{
+	bool used[ROWS_MAX] = {0};
+	unsigned features = 0;
+
+	nest_walk(p, p->root, find_call, used);
+	for (int row = 1; instr_row(row); row++)
+		features |= used[row] ? instr_row(row)->features : 0;
+	return features;
+}
+
 void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n)
 {
-	enum { ROWS_MAX = 256 };
 	bool used[ROWS_MAX] = {0};
 
 	for (int i = 0; i < n; i++)

@@ -178,7 +178,10 @@ void put_cpu_asks(struct emission *e, FILE *f) { target_text(f, e->target, "\n@{
 void put_cpu_check(struct emission *e, FILE *f, const char *name)
 {
 	const struct backend *of = backend_of(e->target);
+	unsigned called = 0;
 
+	for (size_t k = 0; k < e->M->kernels.n; k++)
+		called |= emit_features_called(e->M->kernels.a[k].prog);
 	fprintf(f,
 		"/* A feature that the code needs and this CPU lacks, in words; NULL: there is none. */\nstatic const char *%s(void)\n{\n",
 		name);
@@ -191,7 +194,7 @@ void put_cpu_check(struct emission *e, FILE *f, const char *name)
 				of->feature[i].gcc ? "#endif\n" : "");
 		}
 	for (int i = 0; of->feature && of->feature[i].name; i++)
-		if ((e->target->features >> i & 1) && of->feature[i].allowed)
+		if ((called >> i & 1) && of->feature[i].allowed)
 			fprintf(f, "\tif (!%s)\n\t\treturn \"this system does not let it use %s, which the model was compiled for\";\n",
 				of->feature[i].allowed, of->feature[i].name);
 	fprintf(f, "\treturn NULL;\n}\n");
