@@ -248,6 +248,7 @@ enum { CANONICAL_OPSET = 28 };
  * Inverse: of square matrices. DynamicQuantizeLSTM: LSTM whose products read the state as DynamicQuantizeLinear rounds it in each step, all sequences together. With
  * operand 8, R is of codes, and that is the scale of each direction, or of each row. Without W, X is what the input gives to the gates of all
  * directions, one direction after the other.
+ * MurmurHash3: the hash of each element's bytes, a u32; with positive=0 its bits as an i32.
  * Tokenize: the matches of a regular expression in each string, of `least` characters and more, along a new last axis, filled up with `pad`; with
  * `mark` between a start and an end. Operands 1 and 2 are the classes and the states of its automaton (struct regex_table). separators: what lies
  * between the matches instead; each two further operands are an expression that cuts the pieces which those before it leave.
@@ -267,6 +268,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(DynamicQuantizeLSTM, 1, 9, 0, 3, PURE | RECURRENT, \
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i input_forget:i=0 layout:i=0") \
 	X(Inverse, 1, 1, 1, 1, PURE, "") \
+	X(MurmurHash3, 1, 1, 1, 1, PURE, "positive:i=1 seed:i=0") \
 	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \
 	X(Tokenize, 3, -1, 1, 1, PURE, "least:i=1 mark:i=0 !pad:s separators:i=0") \
 	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM comparison:s=MIXED !targets:i") \

@@ -31,6 +31,7 @@ static const unsigned type_sets[128] = {
 	['M'] = FLOATS | BIT(I32) | BIT(I64) | BIT(U32) | BIT(U64),
 	['N'] = FLOATS | INTS,
 	['+'] = FLOATS | BIT(I8),
+	['&'] = BIT(F32) | BIT(F64) | BIT(I32) | BIT(I64) | BIT(U32) | BIT(U64) | BIT(STR),
 	['$'] = BIT(F16) | BIT(BF16) | BIT(F32) | E8M0,
 	['%'] = BIT(F16) | BIT(BF16) | BIT(F32) | BIT(I32) | E8M0,
 	['O'] = BIT(F16) | BIT(BF16) | BIT(F32) | BIT(I32),

@@ -218,6 +218,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Inverse] = {"F{2,}", ""},
 	[OP_DynamicQuantizeLSTM] = {"F[?,?,I] F=0[D,G,I] N[D,G,H] F=0[D,?] W![?] F=0[?,?,H] F=0[?,?,H] F=0[D,?] F=0[D,?]",
 				    "direction{forward,reverse,bidirectional} hidden_size1.. layout0..1"},
+	[OP_MurmurHash3] = {"&", "positive0..1 seed-2147483648..4294967295"}, /* seed: 32 bits, with a sign or without */
 	[OP_Coupling] = {"F[?,?]", "classes2..10000"},
 	[OP_Tokenize] = {"S W[?] W[?,?] W{1,2}...", "least1.. mark0..1 separators0..1"},
 	[OP_Trees] = {"F[?,?] W[?,?] W[?] W[?] F[?] W[?]", "aggregate{SUM,AVERAGE,MIN,MAX} comparison{MIXED,LE,LT} targets1..2147483647"},

@@ -160,6 +160,7 @@ bool native_takes_texts(const struct node *n)
 	case OP_GatherElements:
 	case OP_GatherND:
 	case OP_Identity:
+	case OP_MurmurHash3:
 	case OP_RegexFullMatch:
 	case OP_Reshape:
 	case OP_Shape:

@@ -1,4 +1,4 @@
-/* Operators of strings. */
+/* Operators of strings, and a hash of strings and numbers. */
 #include "common/shown.h"
 #include "native/tfidf.h"
 #include "op/native.h"
@@ -93,6 +93,14 @@ static const char *eval_match(struct eval *e)
 	return NULL;
 }
 
+/* ---- MurmurHash3 ---- */
+
+static const char *shape_hash(struct infer *I)
+{
+	rule_out(I, 0, attr_i(I->n, "positive") ? DT_U32 : DT_I32, rule_rank(I, 0), I->in[0].dims);
+	return NULL;
+}
+
 /* ---- StringNormalizer ---- */
 
 static const char *shape_normalize(struct infer *I)
@@ -146,6 +154,7 @@ static const char *shape_tfidf(struct infer *I)
 }
 
 const struct op ops_text[] = {
+	{OP_MurmurHash3, shape_hash, eval_native},
 	{OP_RegexFullMatch, shape_match, eval_match, .unable = unable_match, .counted = true},
 	{OP_StringConcat, shape_broadcast, eval_native},
 	{OP_StringSplit, shape_split_strings, eval_native, .counted = true},

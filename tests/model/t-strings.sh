@@ -186,6 +186,49 @@ for c in True False; do
 	run-dev branch.so -i c.npz -o d.npz && run-ref branch.g -i c.npz -o r.npz && equal --tol 0 d.npz r.npz
 	ok $? "a branch that gives a sequence, $c" || cat err
 done
+# Hashes of strings and numbers: tests/onnx/contrib_forms.py compares their values with ONNX Runtime's, for each type.
+cat >hash.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+symbol n 0 inf
+graph main {
+  input w: str[n]
+  input k: i64[n]
+  input r: f32[n]
+  ws: u32[n] = hone.MurmurHash3(w) {seed=7}
+  wi: i32[n] = hone.MurmurHash3(w) {positive=0}
+  ks: u32[n] = hone.MurmurHash3(k) {seed=-1}
+  rs: u32[n] = hone.MurmurHash3(r)
+  output ws = ws
+  output wi = wi
+  output ks = ks
+  output rs = rs
+}
+END
+"$python" - <<'END'
+import numpy as np
+np.savez("h.npz", w=np.array(["", "abc", "h\u00e4\u00df", "x" * 77]), k=np.array([0, -1, 2**40, 5]), r=np.float32([0, -0.0, np.nan, 2.5]))
+np.savez("h0.npz", w=np.array([], "U1"), k=np.array([], int), r=np.array([], np.float32))
+END
+ge-load hash.txt | ge-shape -o hash.g && hone build -q --no-fallback -o hash hash.g 2>err
+ok $? "hashes are native steps" || cat err
+for in in h h0; do
+	run-dev hash.so -i $in.npz -o d.npz && run-ref hash.g -i $in.npz -o r.npz && equal --tol 0 d.npz r.npz
+	ok $? "hashes: the evaluator's values, $in"
+done
+hash_refused() { # WHY: what reading bad.txt says in one line
+	ge-load -o bad.g bad.txt 2>err
+	[ $? = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -qF "(MurmurHash3): $1" err
+	ok $? "a hash is refused: $1" || cat err
+}
+sed 's/seed=7/seed=4294967296/' hash.txt >bad.txt
+hash_refused "attribute 'seed' is 4294967296, takes"
+sed 's/seed=-1/seed=-2147483649/' hash.txt >bad.txt
+hash_refused "attribute 'seed' is -2147483649, takes"
+sed 's/positive=0/positive=2/' hash.txt >bad.txt
+hash_refused "attribute 'positive' is 2, takes"
+sed 's/r: f32/r: f16/' hash.txt >bad.txt
+hash_refused "operand 0 is f16, takes"
 # Regular expressions: an automaton in the library, the evaluator follows the program; patterns with too many states stay on the slow path.
 cat >match.txt <<'END'
 hone-text 1

@@ -1,4 +1,4 @@
-/* Functions of lib/native that models of scikit-learn end in: keys, tokens, forests. */
+/* Functions of lib/native that models of scikit-learn end in: keys, tokens, forests, hashes. */
 #include <unistd.h>
 #include "native/call.h"
 
@@ -220,8 +220,45 @@ static void test_empty(void)
 	call_free(c);
 }
 
+/* Each string with its seed, as the author's own program hashes it. */
+static void test_hash(void)
+{
+	static const struct {
+		const char *s;
+		uint32_t seed, hash;
+	} known[] = {
+		{NULL, 0, 0},
+		{NULL, 1, 0x514e28b7},
+		{"test", 0, 0xba6bd213},
+		{"test", 0x9747b28c, 0x704b81dc},
+		{"aaa", 0x9747b28c, 0x283e0130},
+		{"aa", 0x9747b28c, 0x5d211726},
+		{"a", 0x9747b28c, 0x7fa09ea6},
+		{"Hello, world!", 0, 0xc0363e43},
+		{"Hello, world!", 0x9747b28c, 0x24884cba},
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		struct call *c = call_new(1);
+		*(struct native_string *)operand(c, NATIVE_STR, DIMS(1)) =
+			(struct native_string){known[i].s, known[i].s ? strlen(known[i].s) : 0};
+		attr(c, "seed")->i = known[i].seed;
+		attr(c, "positive")->i = i % 2;
+		const char *why = run(c, "MurmurHash3");
+		ok(!why && c->out[0].type == (i % 2 ? NATIVE_U32 : NATIVE_I32) &&
+			   !memcmp(c->out[0].data, &known[i].hash, sizeof known[i].hash),
+		   "MurmurHash3 of '%s', seed %u", known[i].s ? known[i].s : "", (unsigned)known[i].seed);
+		call_free(c);
+	}
+	struct call *c = call_new(1);
+	operand(c, NATIVE_I16, DIMS(2));
+	ok(run(c, "MurmurHash3") != NULL, "MurmurHash3: a type that is none of its own is refused");
+	call_free(c);
+}
+
 int main(void)
 {
+	test_hash();
 	test_empty();
 	test_find();
 	test_keys();

@@ -589,6 +589,17 @@ def Inverse():
 
 
 @maker
+def MurmurHash3():
+    s, kind = shape(0, 3), pick("U", "i4", "u4", "i8", "u8", "f4", "f8")
+    attrs = {"seed": pick(0, 7, -1, -2**31, 2**32 - 1)} if some(0.7) else {}
+    if kind == "U":
+        x = np.array(["".join(pick("a", "Z", "\u00e4", "\U0001f600", " ") for _ in range(n_of(0, 9))) for _ in range(int(np.prod(s)))], "U").reshape(s)
+    else:
+        x = np.frombuffer(rng.bytes(int(np.prod(s)) * np.dtype(kind).itemsize), kind).reshape(s)
+    return Form([x], attrs={**attrs, **pick({}, {"positive": 0}, {"positive": 1})})
+
+
+@maker
 def IsAllFinite():
     x = f32(4)
     if some():
@@ -712,7 +723,7 @@ def model(name, form, open_sizes=False):
         names.pop()
     node = h.make_node(name, names, list(form.results), domain=form.domain, **form.attrs)
     dims = lambda a: [None] * np.ndim(a) if open_sizes else np.shape(a)
-    g = h.make_graph([node], "g", [h.make_tensor_value_info(n, h.np_dtype_to_tensor_dtype(a.dtype), dims(a)) for n, a in feed.items()],
+    g = h.make_graph([node], "g", [h.make_tensor_value_info(n, T.STRING if a.dtype.kind == "U" else h.np_dtype_to_tensor_dtype(a.dtype), dims(a)) for n, a in feed.items()],
                      [onnx.ValueInfoProto(name=r) for r in form.results if r], init)
     return h.make_model(g, opset_imports=[h.make_opsetid("", 21), h.make_opsetid("com.microsoft", 1)], ir_version=10), feed
 
@@ -721,6 +732,7 @@ def ort_run(m, feed):
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1  # with more, DynamicQuantizeLSTM rounds the states of parts of the batch
+    feed = {k: a.astype(object) if a.dtype.kind == "U" else a for k, a in feed.items()}
     return ort.InferenceSession(m.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feed)
 
 

@@ -103,6 +103,15 @@ static bool reduce_mean_codes(struct contrib *x)
 
 /* ---- few operators ---- */
 
+static bool hash(struct contrib *x)
+{
+	val_id v = un(x, OP_MurmurHash3, operand(x, 0));
+
+	keep(x, v, "positive");
+	keep(x, v, "seed");
+	return done(x, v);
+}
+
 static bool inverse(struct contrib *x) { return done(x, un(x, OP_Inverse, operand(x, 0))); }
 
 /* Distances of the rows of one matrix to those of another. */
@@ -323,6 +332,7 @@ const struct contrib_row contrib_others[] = {
 	{"Inverse", 1, inverse},
 	{"IsAllFinite", 1, all_finite},
 	{"MulInteger", 1, mul_integer},
+	{"MurmurHash3", 1, hash},
 	{"NGramRepeatBlock", 2, block_repeats},
 	{"Pad", 2, pad},
 	{"QLinearReduceMean", 2, reduce_mean_codes},
