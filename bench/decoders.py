@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Decoders in the layout of onnxruntime-genai's builder, hone against ONNX Runtime.
 
-decoders.py families [FAMILY...]: milliseconds of processor time of a token behind 128 and 1,024 tokens, for each family and for accuracy_level 0 and 4,
-    in turns (bench/llm.py, and its variables of the environment), and how many steps of each library are on the slow path.
+decoders.py families [--context N]... [FAMILY...]: milliseconds of processor time of a token behind N tokens (128 and 1024), for each family and for
+    accuracy_level 0 and 4, in turns (bench/llm.py, and its variables of the environment), and how many steps of each library are on the slow path.
 decoders.py greedy: TOKENS (environment, 1000) tokens of a library of open sizes, saved and loaded by another process in the middle, for each --state-type;
     the first token that ONNX Runtime has otherwise, and the most memory beside weights and cache. ROOM=0: caches grow, and have no room for all from the first.
 decoders.py batch: sentences of lengths of their own in one batch, against each by itself.
 
 SIZES (environment) is what examples/llm/decoder.py makes; the weights are random. One thread. The work is done in a directory of its own."""
+import argparse
 import os
 import subprocess
 import sys
@@ -64,16 +65,24 @@ class Own:
         return self.library.run(input_ids=ids, attention_mask=wide)["logits"]
 
 
-def families(names):
+def families(words):
+    parser = argparse.ArgumentParser(prog="decoders.py families")
+    parser.add_argument("--context", type=int, action="append")
+    parser.add_argument("family", nargs="*")
+    given = parser.parse_args(words)
+    contexts, names = given.context or [128, 1024], given.family
+    longest = max(contexts) + 128  # room for the tokens that are timed
+    if min(contexts) < 1 or longest > of["longest"]:
+        parser.error(f"--context: from 1 to {of['longest'] - 128}, which SIZES has rows for")
     for family in names or ("llama", "qwen2", "qwen3", "phi", "gemma"):
         for level in (0, 4):
             os.makedirs(f"{family}{level}")  # a library is opened once by its name
             os.chdir(f"{family}{level}")
             decoder(family, f"level={level}")
-            subprocess.run(["sh", f"{llm}/build.sh", "m.onnx", "1152", "32"], check=True)
+            subprocess.run(["sh", f"{llm}/build.sh", "m.onnx", str(longest), "32"], check=True)
             steps = Model("llm.so").steps()
             print(f"{family}, accuracy_level {level}: {sum(s.slow == 1 for s in steps)} of {len(steps)} steps on the slow path", flush=True)
-            subprocess.run([sys.executable, f"{top}/bench/llm.py", "m.onnx", "128", "1024"], check=True)
+            subprocess.run([sys.executable, f"{top}/bench/llm.py", "m.onnx", *map(str, contexts)], check=True)
             os.chdir("..")
 
 

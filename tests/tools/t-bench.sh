@@ -108,6 +108,9 @@ has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 	try decoders.py "f32: 3 of 3 tokens are ONNX Runtime's" env TOKENS=3 SIZES="layers=1 hidden=64 heads=4 groups=2 size=16 inner=96 vocab=50 longest=128 window=16" \
 		"$python" -B bench/decoders.py greedy || pass_over decoders.py 'no python with onnxruntime (HONE_PYTHON)'
+has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
+	try decoders.py 'context 9: .*ratio' env ROUNDS=1 SIZES="layers=1 hidden=64 heads=4 groups=2 size=16 inner=96 vocab=50 longest=192 window=16" \
+		"$python" -B bench/decoders.py families --context 9 llama || pass_over decoders.py 'no python with onnxruntime (HONE_PYTHON)'
 has onnxruntime,skl2onnx && [ -z "${ASAN_OPTIONS-}" ] &&
 	try pipelines.py 'geomean' "$python" -B bench/pipelines.py -o "$out/pipelines" --train 200 --rounds 1 KMeans LDA ||
 	pass_over pipelines.py 'no python with onnxruntime and skl2onnx (HONE_PYTHON)'
