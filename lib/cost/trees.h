@@ -25,7 +25,7 @@ struct trees;
 /* NULL and *why, *line: the text is none. What is returned lies in the arena, and nothing of the text is kept. */
 struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line, const char **why);
 int trees_members(const struct trees *t);
-/* What an addition adds to, and for which target; NULL: it is none. Alone it predicts only what it adds. */
+/* The digest of the model that an addition adds to, and its target; NULL: t is no addition. An addition alone predicts only what it adds. */
 const struct digest *trees_base(const struct trees *t);
 const char *trees_target(const struct trees *t);
 /* From here on t is base and addition together. In words, why they do not go together; NULL: they do. */
@@ -34,8 +34,8 @@ const char *trees_join(struct trees *t, const struct trees *base, struct digest 
 struct trees *trees_open(const char *path, struct arena *a, struct digest *text);
 /* The model that hone brings along, share/models/cost.model. */
 struct trees *trees_usual(struct arena *a, struct digest *text);
-/* The same with the addition that was learned on this kind of machine, if there is one beside the knowledge base (a path, or NULL); then the
- * digest is that of the addition's text. An addition to the model of another hone is passed over, with a message. */
+/* The model that hone brings along, with the addition that was learned on this kind of machine, if there is one beside the knowledge base (a
+ * path, or NULL); then the digest is that of the addition's text. An addition to the model of another hone is passed over, with a message. */
 #define TREES_BESIDE ".model"
 struct trees *trees_here(const char *kb, const char *target, struct arena *a, struct digest *text);
 /* By how many units the time is above that of the default schedule (below: negative), by each member. */

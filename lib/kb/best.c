@@ -185,7 +185,7 @@ const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, co
 	return best_of(&rule_schedules, l, task, target);
 }
 
-/* Those that were measured with weights as cold win before others. */
+/* Records that were measured with as many cold weights win before others. */
 const struct kb_record *kb_best_plan(const struct kb_list *l, const char *task, const char *target, const char *base, const char *cold,
 				     struct arena *a)
 {

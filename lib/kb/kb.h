@@ -119,7 +119,7 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
  * (cold, "": none, NULL: whichever) win before others. One that was measured elsewhere does not win if its plan was measured here. */
 const struct kb_record *kb_best_plan(const struct kb_list *l, const char *task, const char *target, const char *base, const char *cold,
 				     struct arena *a);
-/* The same of a task by its text, and the reason in words; *why NULL: there is no record of kind "graph". */
+/* The plan that wins for a segment, named by its text, and the reason in words; *why NULL: there is no record of kind "graph". */
 const struct kb_record *kb_why_plan(struct kb *k, const char *task, const char *target, struct arena *a, const char **why);
 /* The mean or bound that the choice above goes by; INFINITY: it has neither. The mean is that of the last remeasurement of the trace in
  * its tuning, if kb_find gave that record too. */

@@ -136,7 +136,7 @@ static bool patches_summed(struct lower *L, double *speed)
 	return step && algo_fits(L, ALGO_PATCHES) && low_window_known(L, &w) && patches_for_free(L, &w, step);
 }
 
-/* Those without transforms: returns how many. */
+/* Lists the algorithms without transforms, and returns how many there are. */
 static int list_sums(struct lower *L, struct algorithm *list)
 {
 	int64_t per = L->shape[1][1], spread = spread_channels(L);

@@ -114,7 +114,7 @@ void lanes_find(struct model *M);
 /* ---- native.c ---- */
 /* The node of a group that has no stages and is a call of a function of lib/native, all row-major; 0: it is none. */
 node_id native_node(struct module *m, node_id group);
-/* The same where the node is a view of varying size, where nothing is copied. */
+/* The node of a group that is a view of varying size, for which nothing is copied; 0: it is none. */
 node_id native_view(struct module *m, node_id group);
 
 /* ---- opaque.c ---- */
