@@ -293,6 +293,38 @@ static double processor_seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+typedef VEC(double) step_times;
+
+/* One more run, step by step: a row as struct bench has it. */
+static void run_steps(struct library *l, struct pointers p, step_times *rows)
+{
+	size_t steps = (size_t)l->model->num_steps;
+	double *row = xcalloc(steps + 1, sizeof *row), begun = now_seconds();
+
+	run_once(l, p, row);
+	row[steps] = now_seconds() - begun;
+	for (size_t i = 0; i <= steps; i++)
+		vec_push(rows, row[i]);
+	free(row);
+}
+
+/* Gives b the rows, and each step the median of its times. */
+static void keep_steps(struct bench *b, const struct hone_model *m, const double *rows, size_t n, struct arena *a)
+{
+	size_t width = (size_t)m->num_steps + 1;
+
+	b->nrun = n / width;
+	b->runs = ARENA_ARRAY(a, double, n);
+	memcpy(b->runs, rows, n * sizeof *rows);
+	double *one = xcalloc(b->nrun, sizeof *one);
+	for (size_t i = 0; i + 1 < width; i++) {
+		for (size_t k = 0; k < b->nrun; k++)
+			one[k] = rows[k * width + i];
+		b->step[i] = timing_of(one, b->nrun).median;
+	}
+	free(one);
+}
+
 /* A turn is as many runs as fill some milliseconds, then a short peak loop: a slow phase of the machine meets both. Beside another the
  * first run of a turn is not timed: it fills the caches again. */
 struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps,
@@ -302,7 +334,8 @@ struct bench library_bench(struct library *l, struct tensor *const *in, struct t
 	struct pointers p = pointers_of(l, in, out, a);
 	struct bench b = {.step = ARENA_ARRAY(a, double, l->model->num_steps)};
 	VEC(double) times = {0}, processor = {0};
-	double start, peak, end, timed = 0;
+	step_times rows = {0};
+	double start, peak, end;
 
 	for (int i = 0; i < l->model->num_steps; i++)
 		b.flops += l->model->steps[i].flops;
@@ -319,10 +352,8 @@ struct bench library_bench(struct library *l, struct tensor *const *in, struct t
 			vec_push(&times, now_seconds() - t);
 			vec_push(&processor, processor_seconds() - own);
 		} while (now_seconds() - slice < turn);
-		if (steps) {
-			run_once(l, p, b.step);
-			timed++;
-		}
+		if (steps)
+			run_steps(l, p, &rows);
 		if ((peak = peak_flops(l->model->vector_bytes, 0.001)) > b.peak)
 			b.peak = peak;
 		if (other) {
@@ -333,8 +364,9 @@ struct bench library_bench(struct library *l, struct tensor *const *in, struct t
 	}
 	b.run = timing_of(times.a, times.n);
 	b.run.processor = timing_of(processor.a, processor.n).median;
-	for (int i = 0; steps && i < l->model->num_steps; i++)
-		b.step[i] /= timed;
+	if (steps)
+		keep_steps(&b, l->model, rows.a, rows.n, a);
+	vec_free(&rows);
 	b.core = sched_getcpu();
 	vec_free(&times);
 	vec_free(&processor);

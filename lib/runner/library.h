@@ -42,8 +42,11 @@ struct bench {
 	struct timing run;
 	double flops; /* of one run */
 	double peak;  /* best FLOP/s of independent FMAs seen in the same run */
-	double *step; /* seconds of each step (mean over runs that were timed step by step), num_steps of them */
+	double *step; /* seconds of each step (median over runs that were timed step by step), num_steps of them */
 	int core;     /* it ran on, at the end */
+	/* Runs that were timed step by step, each num_steps + 1 numbers: seconds of each step, then of the whole run. */
+	size_t nrun;
+	double *runs;
 };
 /* Somebody else who is timed in the same run: after each turn of the library, take(arg, seconds, ...) lets it have as long a one. own: the n
  * times of the library's turn, which it may sort. */

@@ -4,7 +4,7 @@
 #define HONE_MODEL_ABI_H
 #include <stddef.h>
 
-enum { HONE_MODEL_ABI = 7 }; /* changes whenever something below does */
+enum { HONE_MODEL_ABI = 8 }; /* changes whenever something below does */
 
 struct hone_opts;
 struct hone_value;
@@ -18,8 +18,12 @@ struct hone_tensor {
 };
 struct hone_step { /* one call of a kernel, in order */
 	const char *kernel, *node;
-	double flops;
-	int slow; /* 0: a kernel, or a branch or loop ("flow"); 1: the evaluator runs it; 2: C of the library's own */
+	const char *ops;  /* the operators that it computes, "Conv+Clip"; of many the first ones */
+	const char *why;  /* slow == 1: why it has no kernel; else "" */
+	double flops;     /* 0: not known; as the next two */
+	double bytes;     /* of its operands, constants and results, each read or written once */
+	double predicted; /* seconds, by the cost model */
+	int slow;         /* 0: a kernel, or a branch or loop ("flow"); 1: the evaluator runs it; 2: C of the library's own */
 };
 struct hone_state { /* an input that is kept: what the output is becomes the input of the next run */
 	int input, output;

@@ -4,6 +4,8 @@
 #include "model/state.h"
 #include "op/op.h"
 #include "op/value_tensor.h"
+#include "graph/bodies.h"
+#include "graph/fused.h"
 #include "graph/kinds.h"
 #include "target/backend.h"
 
@@ -106,6 +108,54 @@ static void put_digest(FILE *f, const char *name, struct digest digest)
 		fprintf(f, "%d%s", d[i], i < 15 ? ", " : "};\n");
 }
 
+enum { OPS_NAMED = 6 };
+
+static const char *operator_name(const struct node *n) { return n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op); }
+
+/* Operators of n, and of the body of a group, with + between. */
+static const char *step_ops(struct module *m, const struct node *n)
+{
+	graph_id body = n->op == OP_Fused ? node_body(n, 0) : 0;
+	const char *s = "";
+
+	if (!body)
+		return operator_name(n);
+	for (size_t i = 0; i < graph(m, body)->nodes.n; i++) {
+		if (i == OPS_NAMED)
+			return arena_printf(&m->arena, "%s+..", s);
+		s = arena_printf(&m->arena, "%s%s%s", s, i ? "+" : "", operator_name(node(m, graph(m, body)->nodes.a[i])));
+	}
+	return s;
+}
+
+static double constant_bytes(struct module *m, const struct node *n)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && val(m, n->in[i])->kind == VAL_CONST && !value_varies(m, n->in[i]))
+			sum += (double)value_bytes(m, n->in[i]);
+	return sum;
+}
+
+/* Bytes of n's operands and results, and of the constants in the body of a group. 0 where a size is known only in a run. */
+static double step_bytes(struct module *m, const struct node *n)
+{
+	graph_id body = n->op == OP_Fused ? node_body(n, 0) : 0;
+	double sum = constant_bytes(m, n);
+
+	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
+		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
+		if (v && value_varies(m, v))
+			return 0;
+		if (v && (i >= n->nin || val(m, v)->kind != VAL_CONST))
+			sum += (double)value_bytes(m, v);
+	}
+	for (size_t i = 0; body && i < graph(m, body)->nodes.n; i++)
+		sum += constant_bytes(m, node(m, graph(m, body)->nodes.a[i]));
+	return sum;
+}
+
 static void put_step_table(struct emission *e, FILE *f)
 {
 	struct module *m = e->M->m;
@@ -118,9 +168,14 @@ static void put_step_table(struct emission *e, FILE *f)
 		const char *other = x->control ? "flow" : append ? "append" : maps ? "maps" : slow == 2 ? "native" : "eval";
 		fprintf(f, "\t{\"%s\", ", !call_has_kernel(x) ? other : e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
 		put_string(f, call_name(e, c));
-		fprintf(f, ", %.0f, %d},\n", node_flops(m, node(m, x->node)), slow);
+		fprintf(f, ", ");
+		put_string(f, step_ops(m, node(m, x->node)));
+		fprintf(f, ", ");
+		put_string(f, slow == 1 && x->why ? x->why : "");
+		fprintf(f, ", %.0f, %.0f, %.3g, %d},\n", node_flops(m, node(m, x->node)), step_bytes(m, node(m, x->node)),
+			fused_seconds(m, x->node), slow);
 	}
-	fprintf(f, "\t{\"\", \"\", 0, 0},\n};\n");
+	fprintf(f, "\t{\"\", \"\", \"\", \"\", 0, 0, 0, 0},\n};\n");
 }
 
 static void put_states(struct emission *e, FILE *f)

@@ -147,13 +147,29 @@ run-dev alone/digits.so --weights digits.weights -o z.npz && equal z.npz y.npz
 ok $? "--weights names them"
 run-dev digits.so --bench --kernels --seconds 0.2 >bench && grep -q 'min .* median .* p99' bench && grep -q 'of the .* GFLOP/s that FMAs alone' bench
 ok $? "--bench: times, and the share of the peak"
-run-dev digits.so --bench --kernels --seconds 0.2 --json >bench
+run-dev digits.so --bench --profile profile.json --seconds 0.2 --json >bench
 if command -v python3 >/dev/null; then
-	python3 -c 'import json, sys; r = json.load(sys.stdin); assert r["median"] >= r["min"] > 0 and len(r["kernels"]) >= 5' <bench
+	python3 -c 'import json, sys; r = json.load(sys.stdin); assert r["median"] >= r["min"] > 0 and len(r["kernels"]) >= 5
+assert "Conv" in r["steps"][0]["ops"] and r["steps"][0]["bytes"] > 0 and r["memory_rate"] > 0' <bench
 	ok $? "--json"
+	python3 - <<-'END' # each run has each step, in it and one after the other
+		import json
+		steps = [s["node"] for s in json.load(open("bench"))["steps"]]
+		events = [e for e in json.load(open("profile.json"))["traceEvents"] if e["ph"] == "X"]
+		while events:
+		    run, parts, events = events[0], events[1:len(steps) + 1], events[len(steps) + 1:]
+		    assert run["cat"] == "run" and [e["name"] for e in parts] == steps
+		    ends = [e["ts"] + e["dur"] for e in parts]
+		    assert all(e["ts"] >= end - 0.01 for e, end in zip(parts[1:], ends)) and ends[-1] <= run["ts"] + run["dur"] + 0.01
+	END
+	ok $? "--profile: trace events"
 else
 	skip "--json" "no python3"
+	skip "--profile: trace events" "no python3"
 fi
+run-dev digits.so --profile none/p.json --seconds 0.01 >out 2>err
+[ $? = 74 ] && [ "$(wc -l <err)" = 1 ]
+ok $? "--profile: a folder that is not there is 74"
 
 for type in i8 u8; do
 	printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: %s[1,2,5,5]\n  y = MaxPool(x) {kernel_shape=[3,3] pads=[1,1,1,1]}\n  output y = y\n}\n' $type |

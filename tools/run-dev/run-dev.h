@@ -32,6 +32,31 @@ struct peer_times {
 /* Ends it. out: what the library gave for the same inputs. */
 struct peer_times peer_end(struct peer *p, int n, const struct named_tensor *out, struct arena *a);
 
+/* ---- report.c ---- */
+/* What was timed beside the library, and what opening it took. */
+struct beside {
+	const char *peer; /* NULL: none */
+	struct peer_times times;
+	double load;        /* seconds */
+	double memory;      /* the most bytes that the process had before it was timed: without what timing takes */
+	double memory_rate; /* bytes a second that the core reads from memory; 0: not measured */
+};
+/* The most memory that this process had so far, in bytes. */
+double most_memory(void);
+/* What runs a step: "kernel", "native", "slow path", or "flow": a branch, a loop, a state that grows. */
+const char *step_runner(const struct hone_step *s);
+/* Inputs and outputs of the library, and what it was made for. */
+void print_model(const struct hone_model *m);
+void print_bench(const struct hone_model *m, const struct bench *b, const struct beside *o);
+/* A line a kernel, the longest first; b was timed step by step. */
+void print_kernels(const struct hone_model *m, const struct bench *b, struct arena *a);
+/* All of it as one object; kernels: with those, and with each step. */
+void print_json(const struct hone_model *m, const struct bench *b, const struct beside *o, bool kernels, struct arena *a);
+
+/* ---- profile.c ---- */
+/* The last runs that were timed step by step, as trace events in JSON: what Perfetto and chrome://tracing read. */
+void profile_write(const char *path, const struct hone_model *m, const struct bench *b);
+
 /* ---- steps.c ---- */
 struct step_spec {
 	long steps;              /* 0: --steps was not given */
