@@ -55,6 +55,8 @@ void build_report(struct hone *h, FILE *f)
 	put_lines(f, &h->join_notes);
 	put_lines(f, &h->schedule_notes);
 	put_lines(f, &h->remarks);
+	if (h->check.said && !h->check.code)
+		fprintf(f, "%s\n", shown(h->check.said));
 	put_files(h, f);
 }
 
@@ -120,15 +122,17 @@ void build(struct hone *h)
 	stem_keep(h);
 	measure_shares(h);
 	level_cost(h);
+	check_library(h);
 	progress(h, NULL);
 	place_remove(h);
 	child_end();
-	if (h->quiet)
-		return;
-	f = textfile_open(&report, NULL);
-	build_report(h, f);
-	textfile_close(f);
-	fputs(report, stdout);
+	if (!h->quiet) {
+		f = textfile_open(&report, NULL);
+		build_report(h, f);
+		textfile_close(f);
+		fputs(report, stdout);
+	}
+	check_end(h);
 }
 
 /* The graph after a stage, as hone build has it. */

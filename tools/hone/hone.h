@@ -56,6 +56,13 @@ struct stage_line {
 	double nodes, groups, seconds; /* less than 0: it has none */
 };
 
+/* How the library compares with the model. */
+struct checked {
+	const char *said; /* one line; NULL: nobody asked */
+	int code;         /* exit code: 0, EX_DIFFERENT, or why it was not compared */
+	struct facts facts;
+};
+
 struct hone {
 	/* the command line */
 	const struct verb *verb;
@@ -84,12 +91,13 @@ struct hone {
 	bool open_sizes, slow_path; /* as ge-plan has it */
 	const char *before_level;   /* the graph before ge-integer, or before gears, if rows were rounded to bytes; NULL: none were */
 	const char *before_gears;   /* NULL: it has none */
-	double level_seconds;       /* of processor time, for telling what rounding changes */
-	const char *high, *low;     /* the two forms of a model that may be mixed */
-	bool forms_differ;          /* else there was nothing to choose */
-	const char *target;         /* what the library is for; NULL: this machine */
-	struct words targets;       /* those of a library for several, as they were given; else none */
-	const char *label;          /* of the one of them that stages run for, in names of stages and reports; NULL: they run for all */
+	struct checked check;
+	double level_seconds;   /* of processor time, for telling what rounding changes */
+	const char *high, *low; /* the two forms of a model that may be mixed */
+	bool forms_differ;      /* else there was nothing to choose */
+	const char *target;     /* what the library is for; NULL: this machine */
+	struct words targets;   /* those of a library for several, as they were given; else none */
+	const char *label;      /* of the one of them that stages run for, in names of stages and reports; NULL: they run for all */
 };
 
 bool given_is(const struct hone *h, const char *option);
@@ -203,6 +211,12 @@ void mixed_run(struct hone *h);
 void mixed_fastest(struct hone *h); /* the fastest of mixture and forms, as whole models, becomes h->last */
 /* level.c: what rounding rows to bytes costs, for the report; nothing where none were rounded. */
 void level_cost(struct hone *h);
+/* check.c */
+void check_library(struct hone *h); /* with --check: compares STEM.so with the model, for the report and check_end */
+void check_end(struct hone *h);     /* ends hone where they differ, or were not compared */
+const char *graph_after(const struct hone *h, enum stage_id s); /* the last that this stage made; NULL: none */
+/* run-cmp of a graph or a library with a graph that it was made of. What it told; *code is its exit code. */
+struct facts compare_numbers(struct hone *h, const char *made, const char *reference, int runs, const char *seconds, int *code);
 /* timing.c */
 bool library_of(struct hone *h, const char *graph, const char *name);     /* WORK/NAME.so, made quietly; false: it cannot be */
 double library_least(struct hone *h, const char *library);                /* seconds of its fastest run; NAN: it has none */

@@ -67,6 +67,9 @@ static const struct option_row rows[] = {
 	{"lanes", 0, "N", MODELS, "plan", "branches side by side, N at a time; 1: none (where\nthat is faster)"},
 	{"jobs", 'j', "N", LIBRARIES, "emit compiler", "compilers at a time"},
 	{"keep", 0, NULL, LIBRARIES, "", "keep the passes' graphs of a failed build, too"},
+	{"check", 0, NULL, V_BUILD, "", "compare the library with the model on ten random inputs"},
+	{"check-seconds", 0, "S", V_BUILD, "", "processor time for that (300)"},
+	{"range", 0, "INPUT=LO:HI", V_BUILD, "compare", "range of a random input of the check"},
 
 	{"graph", 0, NULL, V_TUNE, "", "first try other groups of nodes, on parts of the model,\nfor a third of --seconds (tune-graph)"},
 	{"learn", 0, NULL, V_TUNE, "", "then learn from what was timed, for builds and tunings on\nthis machine (tune-model learn)"},

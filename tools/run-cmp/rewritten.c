@@ -280,9 +280,12 @@ void rewritten_open(struct rewritten *w, struct source *y, const char *path, str
 	source_sizes.open = list;
 	source_sizes.nopen = (int)g->in.n;
 	source_open(y, path);
-	if (!y->kind->graph)
-		die(EX_BADUSE, "--rewritten: %s is no graph", path);
-	around_cut(y->m, &w->around, false);
+	if (!y->m)
+		die(EX_BADUSE, "--rewritten: %s is neither a graph nor a library", path);
+	if (w->cut && !y->kind->graph)
+		die(EX_NOTAVAIL, "%s: %s has no evaluator, and a library is not run without it", r->path, sym_str(w->around.nodes.a[0].op));
+	if (y->kind->graph)
+		around_cut(y->m, &w->around, false);
 	if (w->around.lost)
 		die(EX_NOTAVAIL, "%s: %s: no evaluator, nor a partner in %s to check around", path, w->around.lost, r->path);
 	free(list);

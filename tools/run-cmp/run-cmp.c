@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 #include "common/facts.h"
 #include "common/json.h"
@@ -130,6 +131,14 @@ static void end_after(double s)
 	snprintf(late, sizeof late, "run-cmp: it takes more than %g seconds of processor time; --seconds S allows more\n", s);
 	signal(SIGPROF, end_late);
 	setitimer(ITIMER_PROF, &t, NULL);
+}
+
+/* True if one more run, as long as those before it, ends before --seconds are over. */
+static bool has_time(unsigned long done)
+{
+	double used = (double)clock() / CLOCKS_PER_SEC;
+
+	return !done || !(seconds > 0) || used + used / (double)done < seconds;
 }
 
 /* ---- one pair of tensors ---- */
@@ -308,6 +317,36 @@ static void tell(const char *name, const struct difference *d)
 	facts_add("differs", text);
 }
 
+/* The output that is furthest off, of all runs: whoever started this program names it. */
+static struct {
+	const char *name; /* NULL: no output was compared */
+	struct difference d;
+	bool equal;
+} worst;
+
+static void keep_worst(const char *name, const struct difference *d, bool equal)
+{
+	bool further = (worst.equal && !equal) || (worst.equal == equal && !worst.d.why && (d->why || d->error > worst.d.error));
+
+	if (worst.name && !further)
+		return;
+	worst.name = sym_str(intern(name));
+	worst.d = *d;
+	worst.equal = equal;
+}
+
+static void tell_worst(void)
+{
+	facts_number("tolerance", tolerance);
+	if (!worst.name)
+		return;
+	facts_text("worst", worst.name);
+	if (worst.d.why)
+		facts_text("why", worst.d.why);
+	else
+		facts_number("off", worst.d.error);
+}
+
 /* ---- two sets of outputs ---- */
 
 static const struct tensor *find(const struct outputs *o, const struct named_tensor *like, int n)
@@ -339,6 +378,7 @@ static bool compare_outputs(const struct outputs *y, const struct outputs *r, ui
 		same = !d.why && d.error <= tolerance;
 		report(r->t[i].name, seed, run, r->t[i].t, &d, same);
 		tell(r->t[i].name, &d);
+		keep_worst(r->t[i].name, &d, same);
 		equal = equal && same;
 	}
 	arena_release(&tmp);
@@ -428,7 +468,7 @@ static bool compare_rewritten(const char *new, const char *old)
 			note("left out: %s", left);
 	}
 	unsigned long done = 0;
-	for (unsigned long refused = 0; done < runs && refused < REFUSED * runs; spec.seed++) {
+	for (unsigned long refused = 0; done < runs && refused < REFUSED * runs && has_time(done); spec.seed++) {
 		struct arena fresh = {0};
 		if (spec.seed == from || rewritten_again(&r, &spec, &fresh, &in, & or)) {
 			struct outputs oy = y.kind->run(&y, inputs_for(&y, &r, in, &fresh), &fresh);
@@ -440,6 +480,7 @@ static bool compare_rewritten(const char *new, const char *old)
 		arena_release(&fresh);
 	}
 	facts_number("runs", (double)done);
+	tell_worst();
 	arena_release(&first);
 	return equal;
 }
