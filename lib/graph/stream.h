@@ -10,6 +10,8 @@ struct stream_writer;
 /* path NULL or "-": standard input. Missing 66. A tool that also writes a stream calls stream_create
  * first: then whatever goes wrong here is told downstream by an abort record. */
 struct stream_reader *stream_open(const char *path);
+/* The same of n bytes of memory, which stay as long as the modules. name: for messages. */
+struct stream_reader *stream_open_bytes(const void *p, size_t n, const char *name);
 /* Does a stream begin with these n bytes? As far as there are any. */
 bool stream_begins(const unsigned char *p, size_t n);
 /* The next module, or NULL at the clean end. Cut, corrupt, wrong version: die(65) with the offset. An
@@ -26,6 +28,8 @@ enum { STREAM_INLINE = 256, STREAM_VERSION = 1 };
 /* A path that ends in .onnx is refused. Until stream_finish, a process that dies ends what it wrote to standard output with an abort record. */
 struct stream_writer *stream_create(const char *path, bool pack);
 void stream_write(struct stream_writer *w, struct module *m);
+/* Bytes that are modules already. */
+void stream_write_bytes(struct stream_writer *w, const void *p, size_t n);
 void stream_finish(struct stream_writer *w); /* and frees w */
 
 /* Digest of everything but provenance; what "equal" means. */

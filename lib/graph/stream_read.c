@@ -594,12 +594,19 @@ bool stream_begins(const unsigned char *p, size_t n)
 						      "abort");
 }
 
-struct stream_reader *stream_open(const char *path)
+struct stream_reader *stream_open_bytes(const void *p, size_t n, const char *name)
 {
 	struct stream_reader *r = xcalloc(1, sizeof *r);
-	r->name = sym_str(intern(path && strcmp(path, "-") ? path : "standard input"));
-	mapped_open_if(&r->in, path, stream_begins);
+	r->name = sym_str(intern(name));
+	r->in = (struct mapped){.p = p, .n = n};
 	return r;
+}
+
+struct stream_reader *stream_open(const char *path)
+{
+	struct mapped in;
+	mapped_open_if(&in, path, stream_begins);
+	return stream_open_bytes(in.p, in.n, path && strcmp(path, "-") ? path : "standard input");
 }
 
 /* What people give by mistake, by its first bytes. */

@@ -539,6 +539,11 @@ void stream_write(struct stream_writer *w, struct module *m)
 		tell_counts(m);
 }
 
+void stream_write_bytes(struct stream_writer *w, const void *p, size_t n)
+{
+	sink_put(&(struct sink){.f = w->out.f, .name = w->out.path ? w->out.path : "standard output"}, p, n);
+}
+
 void stream_finish(struct stream_writer *w)
 {
 	die_unhook(w->hook);

@@ -37,16 +37,19 @@ static bool is_text(const unsigned char *p, size_t n)
 	return !memcmp(p + i, word, left < sizeof word - 1 ? left : sizeof word - 1);
 }
 
-struct text_reader *text_open(const char *path)
+struct text_reader *text_open_bytes(const char *p, size_t n, const char *name)
 {
 	struct text_reader *r = xcalloc(1, sizeof *r);
-	mapped_open_if(&r->in, path, is_text);
-	r->s = (struct scan){
-		.p = (const char *)r->in.p,
-		.end = (const char *)r->in.p + r->in.n,
-		.file = sym_str(intern(path && strcmp(path, "-") ? path : "standard input")),
-		.line = 1,
-	};
+	r->s = (struct scan){.p = p, .end = p + n, .file = sym_str(intern(name)), .line = 1};
+	return r;
+}
+
+struct text_reader *text_open(const char *path)
+{
+	struct mapped in;
+	mapped_open_if(&in, path, is_text);
+	struct text_reader *r = text_open_bytes((const char *)in.p, in.n, path && strcmp(path, "-") ? path : "standard input");
+	r->in = in;
 	return r;
 }
 

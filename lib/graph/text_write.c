@@ -7,15 +7,7 @@
 #include "graph/text.h"
 #include "graph/textform.h"
 
-struct text_writer {
-	FILE *f;
-	struct module *m;
-	struct graph_list order;
-	uint32_t *ordinal; /* by graph: it is the n-th of its name */
-	struct arena scratch;
-};
-
-static void put_type(struct text_writer *w, const struct type *t)
+void text_put_type(struct text_writer *w, const struct type *t)
 {
 	fprintf(w->f, "%s[", dtype_name(t->dtype));
 	if (t->rank == RANK_UNKNOWN)
@@ -39,10 +31,10 @@ static void put_typed(struct text_writer *w, const struct type *t)
 	if (t->dtype == DT_NONE && t->rank == RANK_UNKNOWN && !t->layout && !t->other)
 		return;
 	fputs(": ", w->f);
-	put_type(w, t);
+	text_put_type(w, t);
 }
 
-static void put_value(struct text_writer *w, val_id v)
+void text_put_value(struct text_writer *w, val_id v)
 {
 	const struct value *x = val(w->m, v);
 	if (!v) {
@@ -54,8 +46,7 @@ static void put_value(struct text_writer *w, val_id v)
 	text_put_name(w->f, x->name);
 }
 
-/* Graphs of one name are told apart by their order: NAME, NAME#2, NAME#3. */
-static void put_label(struct text_writer *w, graph_id g)
+void text_put_label(struct text_writer *w, graph_id g)
 {
 	text_put_name(w->f, graph(w->m, g)->name);
 	if (w->ordinal[g] > 1)
@@ -74,16 +65,14 @@ static void put_list(struct text_writer *w, const struct attr *a)
 		case ATTR_INTS: fprintf(w->f, "%" PRId64, a->u.ints[i]); break;
 		case ATTR_FLOATS: text_put_float(w->f, a->u.floats[i], true); break;
 		case ATTR_STRS: text_put_string(w->f, sym_str(a->u.strs[i]), sym_len(a->u.strs[i])); break;
-		default: fputs("graph ", w->f), put_label(w, a->u.graphs[i]); break;
+		default: fputs("graph ", w->f), text_put_label(w, a->u.graphs[i]); break;
 		}
 	}
 	putc(']', w->f);
 }
 
-static void put_attr(struct text_writer *w, const struct attr *a)
+void text_put_attr_value(struct text_writer *w, const struct attr *a)
 {
-	text_put_name(w->f, a->name);
-	putc('=', w->f);
 	switch ((enum attr_kind)a->kind) {
 	case ATTR_INT: fprintf(w->f, "%" PRId64, a->u.i); break;
 	case ATTR_FLOAT: text_put_float(w->f, a->u.f, true); break;
@@ -93,13 +82,13 @@ static void put_attr(struct text_writer *w, const struct attr *a)
 	case ATTR_STRS:
 	case ATTR_GRAPHS: put_list(w, a); break;
 	case ATTR_TENSOR: text_put_tensor(w->f, w->m, a->u.tensor); break;
-	case ATTR_GRAPH: fputs("graph ", w->f), put_label(w, a->u.graph); break;
-	case ATTR_TYPE: fputs("type ", w->f), put_type(w, a->u.type); break;
+	case ATTR_GRAPH: fputs("graph ", w->f), text_put_label(w, a->u.graph); break;
+	case ATTR_TYPE: fputs("type ", w->f), text_put_type(w, a->u.type); break;
 	}
 }
 
-/* NAME or DOMAIN.NAME; in a name of neither letters nor digits each part is quoted. */
-static void put_op(struct text_writer *w, const struct node *n)
+/* In a name of neither letters nor digits each part is quoted. */
+void text_put_op(struct text_writer *w, const struct node *n)
 {
 	const char *name = n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op);
 	const char *domain = n->op == OP_OTHER ? sym_str(n->domain) : op_info(n->op)->domain;
@@ -117,21 +106,23 @@ static void put_node(struct text_writer *w, const struct node *n)
 	fputs("  ", w->f);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		fputs(i ? ", " : "", w->f);
-		put_value(w, n->out[i]);
+		text_put_value(w, n->out[i]);
 		if (n->out[i])
 			put_typed(w, &val(w->m, n->out[i])->type);
 	}
 	fputs(n->nout ? " = " : "= ", w->f);
-	put_op(w, n);
+	text_put_op(w, n);
 	putc('(', w->f);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		fputs(i ? ", " : "", w->f);
-		put_value(w, n->in[i]);
+		text_put_value(w, n->in[i]);
 	}
 	putc(')', w->f);
 	for (uint32_t i = 0; i < n->nattr; i++) {
 		fputs(i ? " " : " {", w->f);
-		put_attr(w, &n->attr[i]);
+		text_put_name(w->f, n->attr[i].name);
+		putc('=', w->f);
+		text_put_attr_value(w, &n->attr[i]);
 	}
 	fputs(n->nattr ? "}" : "", w->f);
 	if (n->name) {
@@ -145,12 +136,12 @@ static void put_graph(struct text_writer *w, graph_id id)
 {
 	const struct graph *g = graph(w->m, id);
 	fputs("graph ", w->f);
-	put_label(w, id);
+	text_put_label(w, id);
 	fputs(" {\n", w->f);
 	for (size_t i = 0; i < g->in.n; i++) {
 		const struct value *v = val(w->m, g->in.a[i]);
 		fputs("  input ", w->f);
-		put_value(w, g->in.a[i]);
+		text_put_value(w, g->in.a[i]);
 		put_typed(w, &v->type);
 		if (v->overridable && v->tensor) {
 			fputs(" = ", w->f);
@@ -164,7 +155,7 @@ static void put_graph(struct text_writer *w, graph_id id)
 		fputs("  output ", w->f);
 		text_put_name(w->f, g->out_name.a[i]);
 		fputs(" = ", w->f);
-		put_value(w, g->out.a[i]);
+		text_put_value(w, g->out.a[i]);
 		putc('\n', w->f);
 	}
 	fputs("}\n", w->f);
@@ -255,15 +246,28 @@ static void number_graphs(struct text_writer *w)
 	vec_free(&count);
 }
 
-void text_write(FILE *f, struct module *m)
+void text_writer_open(struct text_writer *w, FILE *f, struct module *m)
 {
-	struct text_writer w = {.f = f, .m = m};
+	*w = (struct text_writer){.f = f, .m = m};
 	if (!m->main)
 		BUG("a module without a main graph");
 	module_name_values(m);
 	symbols_name(m);
-	module_graph_order(m, &w.order);
-	number_graphs(&w);
+	module_graph_order(m, &w->order);
+	number_graphs(w);
+}
+
+void text_writer_close(struct text_writer *w)
+{
+	free(w->ordinal);
+	vec_free(&w->order);
+	arena_release(&w->scratch);
+}
+
+void text_write(FILE *f, struct module *m)
+{
+	struct text_writer w;
+	text_writer_open(&w, f, m);
 	fprintf(f, "hone-text %d\nmodule ir=%" PRId64 " opset=%" PRId64 "\n", TEXT_VERSION, m->ir_version, m->opset);
 	for (size_t i = 0; i < m->provenance.n; i++) {
 		fputs("provenance ", f);
@@ -281,7 +285,5 @@ void text_write(FILE *f, struct module *m)
 	put_consts(&w);
 	for (size_t i = 0; i < w.order.n; i++)
 		put_graph(&w, w.order.a[i]);
-	free(w.ordinal);
-	vec_free(&w.order);
-	arena_release(&w.scratch);
+	text_writer_close(&w);
 }

@@ -16,6 +16,22 @@ void text_put_float(FILE *f, float v, bool point);
 /* "f32[2] [1, 2]" or "f32[64,3,7,7] blob:HEX". */
 void text_put_tensor(FILE *f, struct module *m, struct tensor *t);
 
+/* A module of which parts are written. All its values have names. */
+struct text_writer {
+	FILE *f; /* may be another one after text_writer_open */
+	struct module *m;
+	struct graph_list order; /* callees before callers, main last */
+	uint32_t *ordinal;       /* by graph: it is the n-th of its name */
+	struct arena scratch;
+};
+void text_writer_open(struct text_writer *w, FILE *f, struct module *m);
+void text_writer_close(struct text_writer *w);
+void text_put_type(struct text_writer *w, const struct type *t);
+void text_put_value(struct text_writer *w, val_id v);   /* its name; "-" for 0 */
+void text_put_label(struct text_writer *w, graph_id g); /* NAME, NAME#2, NAME#3: graphs of one name by their order */
+void text_put_attr_value(struct text_writer *w, const struct attr *a);
+void text_put_op(struct text_writer *w, const struct node *n); /* NAME or DOMAIN.NAME */
+
 /* The reader's place in the text. */
 struct scan {
 	const char *p, *end;
