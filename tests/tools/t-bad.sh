@@ -67,6 +67,11 @@ stream ge-check FILE
 stream ge-dump FILE -o out.txt
 stream ge-stat --json FILE
 stream ge-stat GOOD FILE
+stream ge-diff GOOD FILE
+stream ge-diff FILE GOOD
+stream ge-diff --patch GOOD FILE
+stream ge-patch FILE GOOD
+stream ge-patch PATCH FILE
 stream ge-shape FILE
 stream ge-simplify FILE -o out.g
 stream ge-fold FILE
@@ -111,7 +116,8 @@ flip() {
 
 good=$in/good.g
 hone passes -q --set batch=1 "$model" -o "$good" || ok 1 "the good one"
-replaced GOOD "$good" <commands >new && mv new commands
+ge-diff --patch "$good" "$good" -o in/good.patch || ok 1 "a patch"
+replaced GOOD "$good" <commands | replaced PATCH "$in/good.patch" >new && mv new commands
 : >in/empty
 printf '<!DOCTYPE html>\n<html><body>404</body></html>\n' >in/html
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n' >in/lfs
@@ -301,6 +307,7 @@ done <faulty
 result "a pipe of ten whose first tool fails: one line, 65"
 
 ge-dump "$good" >in/good.txt
+ge-fuse --undo "$good" -o in/other.g
 cat >writers <<END
 ge-import $model
 ge-load $in/good.txt
@@ -308,6 +315,9 @@ ge-dump $good
 ge-stat $good
 ge-stat --json $good
 ge-stat $good $good
+ge-diff $good $in/other.g
+ge-diff --patch $good $good
+ge-patch $in/good.patch $good
 ge-shape $good
 ge-simplify $good
 ge-fold $good

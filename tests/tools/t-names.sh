@@ -70,6 +70,7 @@ for m in full other; do
 	said hone simplify $m.onnx small.onnx
 	said run-ref $m.g
 done
+said ge-diff full.g other.g
 said ge-shape --shape "$(printf "x$odd"):2x4x4" full.g -o none.g
 printf "s$odd=2" >set
 ge-shape --set "$(cat set)" full.g -o sized.g 2>err || ok 1 "its symbol is set: $(cat -v err)"
