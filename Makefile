@@ -49,7 +49,7 @@ TESTED  := $(LIBS) passes tools # the folders of tests/ whose C files are progra
 UNITSRC := $(foreach r,$(TESTED),$(wildcard tests/$(r)/*.c))
 UNITS   := $(foreach f,$(UNITSRC),build/check/$(basename $(notdir $(f))))
 
-all: $(CTOOLS:%=bin/%) $(STOOLS:%=bin/%) build/libhone_eval.a
+all: $(CTOOLS:%=bin/%) $(STOOLS:%=bin/%) build/libhone_eval.a build/libhone.a
 
 # What pkg-config says, once.
 build/pkgs.mk: Makefile
@@ -152,6 +152,13 @@ $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 # The evaluator, for the steps of compiled models that have no kernel: the same objects, without main. They need
 # libc, libm and pthread only.
 build/libhone_eval.a: $(patsubst %.c,build/%.o,$(filter-out lib/common/main.c,$(foreach l,common native graph op,$(call sources,$(l)))))
+	@rm -f $@
+	$(AR) cqs $@ $^
+	@$(STRIP) -g $@
+
+# One archive for passes of one's own, which examples/pass shows: what the tools ge-* link, with main.
+EMBEDDED = common native graph target op
+build/libhone.a: $(patsubst %.c,build/%.o,$(foreach l,$(EMBEDDED),$(call sources,$(l))))
 	@rm -f $@
 	$(AR) cqs $@ $^
 	@$(STRIP) -g $@
@@ -292,6 +299,7 @@ $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--w
 DOCDIR   = $(DESTDIR)$(PREFIX)/share/doc/hone
 INSTALLP = install -s --strip-program=$(STRIP) -m 755
 PAGES    = $(wildcard tools/*/*.1 doc/*.5 doc/*.7)
+HEADERS  = $(patsubst lib/%,%,$(foreach l,$(EMBEDDED),$(wildcard lib/$(l)/*.h)))
 EXAMPLES = $(shell git ls-files examples 2>/dev/null || find examples -type f)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/share/hone
@@ -300,6 +308,9 @@ install: all
 	$(INSTALLP) $(filter-out bin/hone,$(CTOOLS:%=bin/%)) $(DESTDIR)$(PREFIX)/libexec/hone
 	$(if $(strip $(STOOLS)),install -m 755 $(STOOLS:%=bin/%) $(DESTDIR)$(PREFIX)/libexec/hone)
 	install -D -m 644 build/libhone_eval.a $(DESTDIR)$(PREFIX)/lib/hone/libhone_eval.a
+	install -D -m 644 build/libhone.a $(DESTDIR)$(PREFIX)/lib/libhone.a
+	install -D -m 644 share/hone.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc
+	for file in $(HEADERS); do install -D -m 644 lib/$$file $(DESTDIR)$(PREFIX)/include/hone/$$file; done
 	install -m 644 share/hone.mk $(DESTDIR)$(PREFIX)/share/hone
 	$(if $(CROSS),,rm -f $(DESTDIR)$(PREFIX)/share/hone/kb && bin/kb load -q --kb $(DESTDIR)$(PREFIX)/share/hone/kb share/kb/winners.txt)
 	install -m 755 $(wildcard clients/*.py) $(DESTDIR)$(PREFIX)/share/hone
@@ -310,8 +321,8 @@ install: all
 
 # Takes back what install did, by the same list.
 uninstall:
-	rm -rf $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/lib/hone $(DESTDIR)$(PREFIX)/share/hone $(DOCDIR)
-	rm -f $(DESTDIR)$(PREFIX)/bin/hone $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/lib/hone $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/share/hone $(DOCDIR)
+	rm -f $(DESTDIR)$(PREFIX)/bin/hone $(DESTDIR)$(PREFIX)/lib/libhone.a $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
 	for page in $(PAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 
 help:

@@ -7,7 +7,8 @@ cp "$top/examples/digits/digits.onnx" net.onnx
 
 is "$(rc make -C "$top" install DESTDIR="$here/stage" PREFIX=/opt/hone) $(ls stage/opt/hone/bin)" "0 hone" "make install with PREFIX and DESTDIR"
 cd stage/opt/hone || exit 1
-is "$(ls "$here/stage" bin share | tr '\n' ' ')" "$here/stage: opt  bin: hone  share: bash-completion doc hone man " "only there"
+is "$(ls "$here/stage" bin include lib share | tr '\n' ' ')" \
+	"$here/stage: opt  bin: hone  include: hone  lib: hone libhone.a pkgconfig  share: bash-completion doc hone man " "only there"
 is "$(cd libexec/hone && echo *)" "$(cd "$top/bin" && ls | grep -vx hone | tr '\n' ' ' | sed 's/ $//')" "the tools in libexec"
 for page in "$top"/tools/*/*.1; do
 	[ -e "share/man/man1/$(basename "$page")" ] || ok 1 "$(basename "$page") is installed"
@@ -39,4 +40,14 @@ is "$(alone sh -c 'hone ge-load axes.txt | hone ge-shape -o axes.g && hone ge-fu
 is "$(alone hone run-cmp part.so axes.g)" 0 "and its numbers"
 printf 'include elsewhere/tree/share/hone/hone.mk\nnet.g: HONE_SET = batch=1\n' >Makefile
 is "$(alone make net.so) $(ls net.so)" "0 net.so" "hone.mk"
+
+# Examples are built of the installed tree alone.
+cp -r elsewhere/tree/share/doc/hone/examples/pass pass
+printf '%s\n' 'hone-text 1' 'module ir=8 opset=17' 'const one = f32[] [1]' 'graph main {' '  input x: f32[4,8]' '  e = Exp(x)' '  s = Add(@one, e)' \
+	'  y = Log(s)' '  output y = y' '}' >sum.txt
+is "$(alone env PKG_CONFIG_PATH="$here/elsewhere/tree/lib/pkgconfig" make -s -C pass "CC=${CC:-cc}") $(pass/softplus --summary)" \
+	"0 Replace log(1 + exp(x)) by Softplus." "examples/pass"
+is "$(alone sh -c 'hone ge-load sum.txt -o sum.g && hone build sum.g --pass pass/softplus -o made/sum') $("$top/bin/ge-dump" made/sum.d/14-prune.g | grep -c Softplus)" \
+	"0 1" "hone build --pass"
+is "$(alone hone run-cmp made/sum.so sum.g)" 0 "and its numbers"
 done_testing

@@ -82,7 +82,7 @@ void stages_print(FILE *f)
 
 void chain_word(struct hone *h, enum stage_id s, const char *word) { words_add(&h->words[s], word); }
 
-static const char *next_graph(struct hone *h, const char *name) { return text(h, "%s/%02d-%s.g", h->folder, ++h->count, name); }
+const char *chain_graph(struct hone *h, const char *name) { return text(h, "%s/%02d-%s.g", h->folder, ++h->count, name); }
 
 static double number_of(const struct facts *f, const char *name)
 {
@@ -158,7 +158,7 @@ struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, co
 	struct child c = stage_child(h, s, more);
 
 	progress(h, stages[s].parts & SEARCHES ? NULL : name);
-	next = next_graph(h, name);
+	next = chain_graph(h, name);
 	words_add(&c.argv, "-o");
 	words_add(&c.argv, next);
 	words_add(&c.argv, "--");
@@ -207,22 +207,31 @@ static void gears_run(struct hone *h)
 	chain_run(h, STAGE_fold, STAGE_prune, CLEAN, "");
 }
 
+static void stage_run(struct hone *h, enum stage_id s, const char *prefix)
+{
+	if (s == STAGE_narrow)
+		narrow_run(h);
+	else if (s == STAGE_gears)
+		gears_run(h);
+	else if (s == STAGE_mixed)
+		mixed_run(h);
+	else
+		chain_stage(h, s, prefix, NULL);
+}
+
 void chain_run(struct hone *h, enum stage_id first, enum stage_id last, unsigned part, const char *prefix)
 {
 	for (enum stage_id s = first; s <= last; s++) {
 		const char *before = h->digest;
-		if ((part && !(stages[s].parts & part)) || !stages[s].is_in(h))
+		bool is_in = stages[s].is_in(h);
+		if (part && !(stages[s].parts & part))
 			continue;
-		if (s == STAGE_narrow)
-			narrow_run(h);
-		else if (s == STAGE_gears)
-			gears_run(h);
-		else if (s == STAGE_mixed)
-			mixed_run(h);
-		else
-			chain_stage(h, s, prefix, NULL);
-		if (stages[s].parts & REPEATS && !same_digest(before, h->digest))
+		if (is_in)
+			stage_run(h, s, prefix);
+		if (is_in && stages[s].parts & REPEATS && !same_digest(before, h->digest))
 			s = repeat_from(s, first) - 1;
+		else if (!part)
+			own_passes(h, s);
 	}
 }
 

@@ -95,7 +95,7 @@ static pid_t start(struct hone *h, struct child *c)
 
 	posix_spawn_file_actions_init(&actions);
 	if (!c->reads_input)
-		posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+		posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, c->in ? c->in : "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, c->out ? c->out : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	if (c->out_has_all)
 		posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);

@@ -112,6 +112,7 @@ const char *text(struct hone *h, const char *fmt, ...) __attribute__((format(pri
 struct child {
 	struct words argv;
 	const char *out;     /* file for its standard output; NULL: nowhere */
+	const char *in;      /* file for its standard input; NULL: nothing */
 	bool reads_input;    /* its standard input is ours */
 	bool out_has_all;    /* its standard error, too */
 	bool shows_progress; /* its standard error is ours, if that is a terminal */
@@ -175,6 +176,10 @@ void chain_run(struct hone *h, enum stage_id first, enum stage_id last, unsigned
 struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, const struct words *more);
 void chain_word(struct hone *h, enum stage_id s, const char *word); /* this verb gives it that in each run */
 void chain_line(struct hone *h, const char *name, double since, const struct facts *f);
+const char *chain_graph(struct hone *h, const char *name); /* the path of the next graph */
+/* own.c: the passes of --pass that come after this stage, each on h->last. */
+void own_passes(struct hone *h, enum stage_id after);
+void own_check(const struct hone *h); /* refuses stages that there are not (64) */
 /* From now on stages work in a folder of their own, unseen, until chain_back gives h->last and the rest back. */
 struct chain_mark {
 	const char *last, *digest, *folder;

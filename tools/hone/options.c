@@ -66,6 +66,8 @@ static const struct option_row rows[] = {
 	{"threads", 0, "N", MODELS, "plan first-plan library", "the library uses at most N threads (1)"},
 	{"lanes", 0, "N", MODELS, "plan", "branches side by side, N at a time; 1: none (where\nthat is faster)"},
 	{"jobs", 'j', "N", LIBRARIES, "emit compiler", "compilers at a time"},
+	{"pass", 0, "[STAGE:]COMMAND", MODELS, "",
+	 "a pass of your own after that stage (prune): COMMAND reads\na graph stream and writes one; repeated: in this order"},
 	{"keep", 0, NULL, LIBRARIES, "", "keep the passes' graphs of a failed build, too"},
 	{"check", 0, NULL, V_BUILD, "", "compare the library with the model on ten random inputs"},
 	{"check-seconds", 0, "S", V_BUILD, "", "processor time for that (300)"},
@@ -344,6 +346,7 @@ bool options_read(struct hone *h, int argc, char **argv)
 		die(EX_BADUSE, "--target: a runner says itself what it is");
 	if (given_is(h, "error") && !given_is(h, "mixed"))
 		die(EX_BADUSE, "--error: how far --mixed may change outputs; without, it changes none");
+	own_check(h);
 	check_places(h);
 	targets_read(h);
 	return true;
