@@ -244,7 +244,8 @@ enum { CANONICAL_OPSET = 28 };
  * Layout: the operand in another layout. Demand: its first operand; an error, which says why, unless all of the
  * second are true. Trees: scores [N, targets] of rows [N, F] by decision trees; lib/native/trees.c says how they are written.
  * Foreign: the operator `optype` of another domain, whole as the file has it; its own attributes are called attr:NAME; operands and results that are not
- * given leave gaps in the positions `operands` and `results`. graph(x...) is what it computes, in operators that are here.
+ * given leave gaps in the positions `operands` and `results`. graph(x...) is what it computes, in operators that are here. typed: the file says the
+ * types of its results.
  * Inverse: of square matrices. DynamicQuantizeLSTM: LSTM whose products read the state as DynamicQuantizeLinear rounds it in each step, all sequences together. With
  * operand 8, R is of codes, and that is the scale of each direction, or of each row. Without W, X is what the input gives to the gates of all
  * directions, one direction after the other.
@@ -269,7 +270,7 @@ enum { CANONICAL_OPSET = 28 };
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i input_forget:i=0 layout:i=0") \
 	X(Inverse, 1, 1, 1, 1, PURE, "") \
 	X(MurmurHash3, 1, 1, 1, 1, PURE, "positive:i=1 seed:i=0") \
-	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I") \
+	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I typed:i=0") \
 	X(Tokenize, 3, -1, 1, 1, PURE, "least:i=1 mark:i=0 !pad:s separators:i=0") \
 	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM comparison:s=MIXED !targets:i") \
 	X(ZipMap, 1, 1, 1, 1, PURE, "classlabels_int64s:I classlabels_strings:S")

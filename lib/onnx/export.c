@@ -232,6 +232,18 @@ void export_domain(struct exporter *x, Onnx__NodeProto *p, const char *domain, i
 		x->domains.a[i].least = version;
 }
 
+/* Types of results that ONNX does not infer, where the file had them; outputs of the model have them anyway. */
+static void result_types(struct exporter *x, node_id id, const sym *out)
+{
+	const struct node *n = node(x->m, id);
+
+	if (n->graph != x->m->main || (id < x->untyped.n && x->untyped.a[id]))
+		return;
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (out[i] && !x->wanted[n->out[i]] && proto_type(x, &val(x->m, n->out[i])->type))
+			vec_push(&x->value_info, proto_value_info(x, out[i], &val(x->m, n->out[i])->type));
+}
+
 static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 {
 	struct node n = *node(x->m, id);
@@ -258,9 +270,7 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 	if (n.op == OP_OTHER) {
 		if (n.domain != intern("ai.onnx")) /* which is ONNX's own, and written as none */
 			export_domain(x, p, sym_str(n.domain), 0);
-		for (uint32_t i = 0; i < n.nout; i++)
-			if (out[i] && n.graph == x->m->main && proto_type(x, &val(x->m, n.out[i])->type))
-				vec_push(&x->value_info, proto_value_info(x, out[i], &val(x->m, n.out[i])->type));
+		result_types(x, id, out);
 	}
 	for (uint32_t i = 0; i < n.nattr; i++) {
 		const struct attr *a = &n.attr[i];
@@ -545,6 +555,18 @@ static void external_open(struct exporter *x, struct outfile *o, const char *mod
 	x->external_file = o->f;
 }
 
+static void find_unnamed(struct exporter *x)
+{
+	const struct module *m = x->m;
+	sym key = intern(UNNAMED_SIZE);
+
+	for (size_t i = 0; i < m->meta.n; i++) {
+		poly_var v = m->meta.a[i].key == key ? poly_var_find(m->dims, m->meta.a[i].value) : 0;
+		if (v)
+			vec_push(&x->unnamed, v);
+	}
+}
+
 void onnx_export(struct module *m, const char *path, const struct onnx_export_opts *o)
 {
 	struct exporter x = {.m = m};
@@ -552,7 +574,8 @@ void onnx_export(struct module *m, const char *path, const struct onnx_export_op
 	Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
 	if (o->opset && (o->opset < OPSET_OLDEST || o->opset > CANONICAL_OPSET))
 		die(EX_BADUSE, "--opset %d: from %d to %d", o->opset, OPSET_OLDEST, CANONICAL_OPSET);
-	export_foreign(m);
+	find_unnamed(&x);
+	export_foreign(&x);
 	export_fitted(m);
 	if (!typed(m))
 		infer_module(m, NULL);
@@ -582,5 +605,7 @@ void onnx_export(struct module *m, const char *path, const struct onnx_export_op
 	vec_free(&x.initializers);
 	vec_free(&x.domains);
 	vec_free(&x.value_info);
+	vec_free(&x.unnamed);
+	vec_free(&x.untyped);
 	arena_release(&x.arena);
 }

@@ -33,7 +33,9 @@ struct exporter {
 	VEC(Onnx__TensorProto *) initializers;
 	VEC(struct domain) domains; /* of operators that are not ours */
 	VEC(Onnx__ValueInfoProto *) value_info;
-	const char *external; /* name of the file for weights, or NULL */
+	VEC(poly_var) unnamed; /* sizes that have no name in the file that it is from */
+	VEC(bool) untyped;     /* by node: an operator whose results have no type in the file that it is from */
+	const char *external;  /* name of the file for weights, or NULL */
 	FILE *external_file;
 	uint64_t external_at;
 	uint64_t inside; /* bytes of tensors in the model itself */
@@ -67,7 +69,7 @@ Onnx__GraphProto *export_body(struct exporter *x, graph_id g, uint32_t formal, c
 void export_fitted(struct module *m);
 
 /* foreign.c: each Foreign becomes the operator that it stands for. */
-void export_foreign(struct module *m);
+void export_foreign(struct exporter *x);
 
 /* expand.c: hone's own operators in ONNX's words. false: n is none of them. */
 bool export_own(struct exporter *x, struct node_list *to, node_id n);

@@ -152,14 +152,27 @@ static void restore(struct module *m, node_id id)
 	n->op = OP_OTHER;
 }
 
-void export_foreign(struct module *m)
+static void mark_untyped(struct exporter *x, node_id id)
 {
+	while (x->untyped.n <= id)
+		vec_push(&x->untyped, false);
+	x->untyped.a[id] = true;
+}
+
+void export_foreign(struct exporter *x)
+{
+	struct module *m = x->m;
 	struct graph_list order = {0};
 
 	module_graph_order(m, &order);
 	for (size_t k = 0; k < order.n; k++)
-		for (size_t i = 0; i < graph(m, order.a[k])->nodes.n; i++)
-			if (node(m, graph(m, order.a[k])->nodes.a[i])->op == OP_Foreign)
-				restore(m, graph(m, order.a[k])->nodes.a[i]);
+		for (size_t i = 0; i < graph(m, order.a[k])->nodes.n; i++) {
+			node_id id = graph(m, order.a[k])->nodes.a[i];
+			if (node(m, id)->op != OP_Foreign)
+				continue;
+			if (!attr_i(node(m, id), "typed"))
+				mark_untyped(x, id);
+			restore(m, id);
+		}
 	vec_free(&order);
 }

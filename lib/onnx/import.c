@@ -458,8 +458,11 @@ static void import_result_type(struct importer *c, graph_id g, const Onnx__Value
 	val_id v;
 	if (!scope_defined_here(c, import_name(&p->name), &v) || !v || val(c->m, v)->kind != VAL_NODE || val(c->m, v)->graph != g)
 		return;
-	bool foreign = node(c->m, val(c->m, v)->def)->op == OP_OTHER;
+	node_id def = val(c->m, v)->def;
+	bool foreign = node(c->m, def)->op == OP_OTHER;
 	struct type t;
+	if (foreign_only && node(c->m, def)->op == OP_Foreign)
+		attr_set_int(c->m, def, "typed", 1);
 	if (foreign_only && !foreign)
 		return;
 	t = import_type(c, p->type);
@@ -550,7 +553,8 @@ static sym size_name(const struct importer *c, sym input, int axis)
 	return y;
 }
 
-/* A size of the model's inputs that has no name is a symbol of its own: each run says what it is. When all names are known. */
+/* A size of the model's inputs that has no name is a symbol of its own: each run says what it is. When all names are known. Where operators stay
+ * as the file has them, the module says which: a file that is made of this one goes without them. */
 static void name_sizes(struct importer *c)
 {
 	const struct graph *g = graph(c->m, c->m->main);
@@ -559,8 +563,12 @@ static void name_sizes(struct importer *c)
 		struct value *x = val(c->m, g->in.a[i]);
 		dim *dims = x->type.rank > 0 ? arena_copy(&c->m->arena, x->type.dims, (size_t)x->type.rank * sizeof *dims) : NULL;
 		for (int k = 0; k < x->type.rank && !x->type.other; k++)
-			if (dims[k] == POLY_UNKNOWN)
-				dims[k] = poly_of(c->m->dims, module_symbol(c->m, size_name(c, x->name, k)));
+			if (dims[k] == POLY_UNKNOWN) {
+				sym name = size_name(c, x->name, k);
+				dims[k] = poly_of(c->m->dims, module_symbol(c->m, name));
+				if (c->opts.keep_foreign)
+					vec_push(&c->m->meta, (struct meta){intern(UNNAMED_SIZE), name});
+			}
 		x->type.dims = dims ? dims : x->type.dims;
 	}
 }

@@ -10,6 +10,8 @@ struct onnx_import_opts {
 	bool keep_foreign;      /* operators of other domains stay whole (Foreign) */
 	bool no_store;          /* do not touch the blob store: data stays mapped (tools that only look) */
 };
+#define UNNAMED_SIZE "unnamed size" /* key in a module's meta: a symbol whose size has no name in the file */
+
 /* An ONNX or, as its first bytes say, a GGUF file. path "-": standard input (weights are then copied). Converted to the canonical opset, bodies
  * closed, functions expanded. Bad data: die(65) naming file and offset or node. */
 struct module *onnx_import(const char *path, const struct onnx_import_opts *o);

@@ -92,11 +92,10 @@ static size_t varints(const int64_t *v, size_t n)
 /* Integers whose varints are half as long and less are written so. */
 static bool put_varints(struct exporter *x, Onnx__TensorProto *p, const struct tensor *t, const void *data)
 {
-	enum { FEW = 64 };
 	size_t n = t->nbytes / sizeof(int64_t), bytes;
 	int64_t *v;
 
-	if (t->dtype != DT_I64 || n < FEW)
+	if (t->dtype != DT_I64 || !n)
 		return false;
 	v = arena_copy(&x->arena, data, t->nbytes);
 	bytes = varints(v, n);
@@ -138,6 +137,17 @@ Onnx__TensorProto *proto_tensor(struct exporter *x, sym name, struct tensor *t)
 	return p;
 }
 
+/* Is d no number and of sizes that have names? Then it is said by them. */
+static bool has_name(const struct exporter *x, dim d)
+{
+	if (d == POLY_UNKNOWN || poly_is_const(x->m->dims, d, NULL))
+		return false;
+	for (size_t i = 0; i < x->unnamed.n; i++)
+		if (poly_uses(x->m->dims, d, x->unnamed.a[i]))
+			return false;
+	return true;
+}
+
 static Onnx__TypeProto__Tensor *tensor_type_of(struct exporter *x, int elem, const struct type *t)
 {
 	Onnx__TypeProto__Tensor *p = NEW(x, Onnx__TypeProto__Tensor, ONNX__TYPE_PROTO__TENSOR__INIT);
@@ -156,11 +166,10 @@ static Onnx__TypeProto__Tensor *tensor_type_of(struct exporter *x, int elem, con
 		if (poly_is_const(x->m->dims, t->dims[i], &c)) {
 			d->dim_value = c;
 			d->has_dim_value = true;
-		} else if ((v = poly_is_var(x->m->dims, t->dims[i]))) { /* as it is, whatever is in it */
-			d->dim_param = proto_name(poly_var_name(x->m->dims, v));
-			d->has_dim_param = true;
-		} else if (t->dims[i] != POLY_UNKNOWN) {
-			d->dim_param = proto_text(x, poly_str(x->m->dims, t->dims[i], &x->arena));
+		} else if (has_name(x, t->dims[i])) {
+			v = poly_is_var(x->m->dims, t->dims[i]); /* as it is, whatever is in it */
+			d->dim_param =
+				v ? proto_name(poly_var_name(x->m->dims, v)) : proto_text(x, poly_str(x->m->dims, t->dims[i], &x->arena));
 			d->has_dim_param = true;
 		}
 	}

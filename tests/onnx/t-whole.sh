@@ -49,6 +49,17 @@ whole words ai.onnx.ml ai.onnx.mx LabelEncoder
 ge-import --keep-foreign words.onnx | ge-shape | ge-fuse | ge-layout | ge-plan | ge-emit -o kept &&
 	run-cmp kept.so words.onnx >out 2>&1
 ok $? "a library of a stream that keeps it" "$(cat out)"
+# What the written file says of types: of results that are no outputs only what the file said, and no name for a size that had none.
+told() { # FILE: all names of sizes, and how often the value between the nodes stands in it
+	echo "$(tr -c 'a-zA-Z0-9_' '\n' <"$1" | grep -c '^between$') $(tr -c 'a-zA-Z0-9_' '\n' <"$1" | grep -c 'x_dim_0$')"
+}
+model open ai.onnx.ml '' '  input x: i64[?,2]
+  between = ai.onnx.ml.LabelEncoder(x) {default_float=0.5 keys_int64s=[0,1,2] values_floats=[1.5,2.5,3.5]}
+  y = Neg(between)
+  output y = y'
+sed 's/between = /between: f32[?,2] = /' open.txt | ge-load | ge-export -o typed.onnx
+for f in open typed; do passes --keep-foreign $f.onnx | ge-export -o $f.new.onnx; done
+is "$(told open.onnx), $(told open.new.onnx), $(told typed.onnx), $(told typed.new.onnx)" "2 0, 2 0, 3 0, 3 0" "types of results and names of sizes: those of the file"
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph f {\n  input a: f32[2]\n  b = Neg(a)\n  output b = b\n}\ngraph g {\n  input x: f32[2]\n  y = hone.Foreign(x) {domain="d" graph=graph f operands=[-1] optype="O"}\n  output y = y\n}\n' >bad.txt
 ge-load bad.txt 2>/dev/null | ge-export -o bad.onnx 2>err
 is "$? $(cat err)" "65 ge-export: Foreign: 'operands' are no ascending positions, one for each" "positions that are none"
