@@ -153,7 +153,7 @@ static int list_sums(struct lower *L, struct algorithm *list)
 	}
 	if (wide_step(L, &speed) && per > 1)
 		list[n++] = (struct algorithm){spread > per ? ALGO_SPREAD : ALGO_USUAL, .speed = speed * (double)per / (double)spread};
-	list[n++] = (struct algorithm){!widens_taps(L) && wide_pays(L, products_of(L), per) ? ALGO_WIDE : ALGO_USUAL, .speed = 1};
+	list[n++] = (struct algorithm){!widens_taps(L) && wide_chosen(L, products_of(L), per) ? ALGO_WIDE : ALGO_USUAL, .speed = 1};
 	return n;
 }
 
@@ -221,7 +221,7 @@ static void conv_patches(struct lower *L, const struct window *w)
 	double speed;
 	int64_t step = wide_step(L, &speed);
 	enum dtype t = step ? low_dtype(L, 0) : DT_F32;
-	struct patch_parts of = {t, wide_weights_pay(L, products_of(L)) ? t : low_dtype(L, 1), step ? step : 1, number_weight,
+	struct patch_parts of = {t, wide_weights_chosen(L, products_of(L)) ? t : low_dtype(L, 1), step ? step : 1, number_weight,
 				 wide_product};
 	buf_id weights;
 

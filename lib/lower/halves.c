@@ -2,7 +2,7 @@
 #include "lower/halves.h"
 #include <string.h>
 #include "loop/instr.h"
-#include "target/rate.h"
+#include "sched/algorithm.h"
 #include "target/target.h"
 
 int64_t halves_short(int64_t products, bool whole)
@@ -43,7 +43,7 @@ double halves_speed(struct lower *L)
 {
 	const struct target *t = L->p->target ? L->p->target : target_host();
 
-	return target_rate(t, instr_row(instr_halves(t))->name) / target_fma_rate(t);
+	return algorithm_speed(t, instr_halves(t));
 }
 
 stage_id halves_sums(struct lower *L, const char *name, int64_t products,

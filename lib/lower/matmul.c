@@ -115,9 +115,9 @@ static const char *product_best(struct lower *L)
 		return ALGO_HALVES;
 	if (bytes(L))
 		return ALGO_BYTES;
-	if (wide_spread_pays(L, products_of(L), summed_up(L), rows_of(L)))
+	if (wide_spread_chosen(L, products_of(L), summed_up(L), rows_of(L)))
 		return ALGO_SPREAD;
-	return wide_pays(L, products_of(L), summed_up(L)) ? ALGO_WIDE : digits(L, packed_digits_pay) ? ALGO_DIGITS : ALGO_USUAL;
+	return wide_chosen(L, products_of(L), summed_up(L)) ? ALGO_WIDE : digits(L, packed_digits_chosen) ? ALGO_DIGITS : ALGO_USUAL;
 }
 
 /* Operands of a product as the algorithm has them, 0: as they are; and products in a sum. */

@@ -5,6 +5,7 @@
 #include "loop/instr.h"
 #include "lower/integer.h"
 #include "op/rules.h"
+#include "sched/algorithm.h"
 #include "sched/schedule.h"
 #include "target/target.h"
 
@@ -212,19 +213,19 @@ bool packed_find(struct lower *L, bool turned, int64_t rows, const char *algo, i
 	struct view old = look_at(L, q);
 	bool digits = q->coded || !strcmp(algo, ALGO_DIGITS);
 	q->digits = digits ? q->coded ? 1 : DIGITS : 0;
-	q->paired = q->words && !digits && schedule_widens(rows) == WIDEN_PANEL && pairs_fit(L, q);
+	q->paired = q->words && !digits && algorithm_widening(rows) == WIDEN_PANEL && pairs_fit(L, q);
 	q->as_is = !q->words && !digits && (q->K % q->block == 0 || rows > 1);
 	q->codes = q->as_is ? low_buf(L, 0) : codes_of(L, q);
 	look_back(L, old);
 	return true;
 }
 
-bool packed_digits_pay(struct lower *L, bool turned, int64_t rows)
+bool packed_digits_chosen(struct lower *L, bool turned, int64_t rows)
 {
 	int dot = instr_dot(target_of(L), int_x_type(L), DT_I8, false);
 	double summed = dot ? (double)instr_row(dot)->extent[1] / DIGITS : 0;
 
-	return packed_digits_fit(L, turned, rows) && schedule_digits_pay(rows, L->out_shape[0][low_out_rank(L, 0) - 1], summed);
+	return packed_digits_fit(L, turned, rows) && algorithm_digits(rows, L->out_shape[0][low_out_rank(L, 0) - 1], summed);
 }
 
 /* Axes of the result that its rows lie along. */
@@ -249,9 +250,9 @@ static bool integers_fit(const struct target *t, bool four_bits, int64_t block)
 	return four_bits ? block % (HALVES * SUMMED) == 0 && instr_nibbles(t) : block % SUMMED == 0 && instr_dot(t, DT_I8, DT_U8, false);
 }
 
-bool packed_bytes_pay(const struct target *t, bool four_bits, int64_t block, int64_t columns)
+bool packed_bytes_chosen(const struct target *t, bool four_bits, int64_t block, int64_t columns)
 {
-	return integers_fit(t, four_bits, block) && schedule_digits_pay(1, columns, SUMMED);
+	return integers_fit(t, four_bits, block) && algorithm_digits(1, columns, SUMMED);
 }
 
 bool packed_digits_fit(struct lower *L, bool turned, int64_t rows)
@@ -327,7 +328,7 @@ ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly 
 {
 	poly at[2];
 
-	if (schedule_widens(rows) == WIDEN_WHERE_READ)
+	if (algorithm_widening(rows) == WIDEN_WHERE_READ)
 		return packed_weight(L, q, k, n);
 	stage_id s = low_stage(L, "weights", DT_F32, 2, (int64_t[]){q->K, q->N}, "k n");
 	low_index(L, s, at);

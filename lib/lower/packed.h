@@ -27,15 +27,15 @@ struct packed {
  * three signed digits of base 254 of a fraction of the block's largest, so a block is summed exactly, and as near as f32 is. */
 #define ALGO_DIGITS "digits"
 bool packed_digits_fit(struct lower *L, bool turned, int64_t rows);
-bool packed_digits_pay(struct lower *L, bool turned, int64_t rows); /* and it is the fastest */
+bool packed_digits_chosen(struct lower *L, bool turned, int64_t rows); /* and sched/algorithm.h takes it */
 
 /* Algorithm of rows that are codes of bytes in the same blocks (a DequantizeLinear without zero points): a block is summed in integers. */
 #define ALGO_BYTES "bytes"
 bool packed_bytes_fit(struct lower *L, bool turned, int64_t rows, int axis);
-/* Is it faster than floats to make rows such codes, for weights in such blocks? */
-bool packed_bytes_pay(const struct target *t, bool four_bits, int64_t block, int64_t columns);
+/* Are rows better made such codes than left floats, for weights in such blocks? */
+bool packed_bytes_chosen(const struct target *t, bool four_bits, int64_t block, int64_t columns);
 
-/* Does operand 1 of the product at hand, which has rows of k elements to multiply with columns of it, have such a form, and does it pay?
+/* Does operand 1 of the product at hand, which has rows of k elements to multiply with columns of it, have such a form?
  * algo: what is taken, which fits; axis: of operand 0, which is summed along. Operand 1 is of rank 2; turned: the product reads its columns as
  * rows (transB). */
 bool packed_find(struct lower *L, bool turned, int64_t rows, const char *algo, int axis, struct packed *q);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "lower/windows.h"
+#include "sched/algorithm.h"
 
 /* Does what is read lie side by side along its last axis? */
 static bool last_is_contiguous(struct lower *L)
@@ -19,8 +20,7 @@ static int64_t last_span(struct lower *L, const struct window *w)
 	return (L->out_shape[0][last + 2] - 1) * w->stride[last] + (w->size[last] - 1) * w->dilation[last] + 1;
 }
 
-/* Is a window that is combined along its last axis after the others less than two thirds of the work? Then that pays for what waits between
- * them. Taps side by side are one load for a vector of them; in steps they are one for each step. */
+/* Is a window better combined along its last axis after the others? Taps side by side are one load for a vector of them; in steps they are one for each step. */
 static bool better_apart(struct lower *L, const struct window *w)
 {
 	int last = w->n - 1;
@@ -32,7 +32,9 @@ static bool better_apart(struct lower *L, const struct window *w)
 		lines *= (double)L->out_shape[0][i + 2];
 	}
 	double all = lines * columns * (others * size * apart + 1);
-	return last > 0 && 3 * lines * ((double)last_span(L, w) * (others + 1) + columns * (size * apart + 1)) <= 2 * all;
+	double two = lines * ((double)last_span(L, w) * (others + 1) + columns * (size * apart + 1));
+
+	return last > 0 && algorithm_in_two(all, two);
 }
 
 /* Element x of the operand or of stage from is what taps first to last - 1 of windows read. */

@@ -3,8 +3,6 @@
 #include <string.h>
 #include "loop/instr.h"
 #include "sched/algorithm.h"
-#include "sched/schedule.h"
-#include "target/rate.h"
 #include "target/target.h"
 
 static bool is_half(enum dtype t) { return t == DT_F16 || t == DT_BF16; }
@@ -16,7 +14,7 @@ int64_t wide_step(struct lower *L, double *speed)
 	const struct target *t = L->p->target ? L->p->target : target_host();
 	int row = is_half(low_dtype(L, 0)) ? instr_dot(t, low_dtype(L, 0), low_dtype(L, 1), false) : 0;
 
-	*speed = row && instr_row(row)->measured ? target_rate(t, instr_row(row)->name) / target_fma_rate(t) : 1;
+	*speed = row && instr_row(row)->measured ? algorithm_speed(t, row) : 1;
 	return row ? instr_row(row)->extent[1] : 0;
 }
 
@@ -30,14 +28,10 @@ int64_t wide_spread(struct lower *L, int64_t line, int64_t rows)
 	return step ? low_in_steps(line, step, matrix ? instr_group(matrix) : 0) : line;
 }
 
-static bool reads_often(struct lower *L, double products)
+bool wide_spread_chosen(struct lower *L, double products, int64_t line, int64_t rows)
 {
-	return products > READ_ONCE * (double)low_count(L, 0) && products > READ_ONCE * (double)low_count(L, 1);
-}
-
-bool wide_spread_pays(struct lower *L, double products, int64_t line, int64_t rows)
-{
-	return wide_fits(L, ALGO_WIDE) && wide_spread(L, line, rows) > line && reads_often(L, products);
+	return wide_fits(L, ALGO_WIDE) && wide_spread(L, line, rows) > line &&
+	       algorithm_copies_both(products, (double)low_count(L, 0), (double)low_count(L, 1));
 }
 
 buf_id wide_spread_buf(struct lower *L, uint32_t i, int axis, int64_t extent)
@@ -54,20 +48,21 @@ buf_id wide_spread_buf(struct lower *L, uint32_t i, int axis, int64_t extent)
 	return lstage(L->p, s)->out;
 }
 
-bool wide_pays(struct lower *L, double products, int64_t line)
+bool wide_chosen(struct lower *L, double products, int64_t line)
 {
 	double speed;
 	int64_t step = wide_step(L, &speed);
 
-	return wide_fits(L, ALGO_WIDE) && !(step && line % step == 0) && reads_often(L, products);
+	return wide_fits(L, ALGO_WIDE) && !(step && line % step == 0) &&
+	       algorithm_copies_both(products, (double)low_count(L, 0), (double)low_count(L, 1));
 }
 
-bool wide_weights_pay(struct lower *L, double products)
+bool wide_weights_chosen(struct lower *L, double products)
 {
 	return algorithm_widens_constants(L->p->target, products / (double)low_count(L, 1));
 }
 
-buf_id wide_weights(struct lower *L, double products) { return wide_weights_pay(L, products) ? wide_buf(L, 1) : 0; }
+buf_id wide_weights(struct lower *L, double products) { return wide_weights_chosen(L, products) ? wide_buf(L, 1) : 0; }
 
 buf_id wide_buf(struct lower *L, uint32_t i)
 {

@@ -16,12 +16,12 @@ bool wide_fits(struct lower *L, const char *algo);
 int64_t wide_step(struct lower *L, double *speed);
 /* It is usual: no instruction sums such products, which come in lines of so many, and each element of both operands is in more than
  * one product. */
-bool wide_pays(struct lower *L, double products, int64_t line);
+bool wide_chosen(struct lower *L, double products, int64_t line);
 /* Products of a line of so many, of one of `rows` rows, in whole steps: of the instruction that takes several rows, where it is there, there
  * are several, and it takes fewer steps; else of that which takes one. line itself: no instruction sums such products. */
 int64_t wide_spread(struct lower *L, int64_t line, int64_t rows);
-/* Copies of both operands for it pay. */
-bool wide_spread_pays(struct lower *L, double products, int64_t line, int64_t rows);
+/* Both operands are better copied for it. */
+bool wide_spread_chosen(struct lower *L, double products, int64_t line, int64_t rows);
 /* Operand i, in its type, with its axis made as long as extent with 0. */
 buf_id wide_spread_buf(struct lower *L, uint32_t i, int axis, int64_t extent);
 /* Operand i as f32: its own buffer, or that of a stage. */
@@ -29,5 +29,5 @@ buf_id wide_buf(struct lower *L, uint32_t i);
 /* The same of the second operand, whose elements come in vectors; 0: they are read as they are, for that takes less time than twice the
  * bytes. */
 buf_id wide_weights(struct lower *L, double products);
-bool wide_weights_pay(struct lower *L, double products);
+bool wide_weights_chosen(struct lower *L, double products);
 #endif

@@ -10,7 +10,6 @@
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "op/native.h"
-#include "sched/analytic.h"
 #include "sched/schedule.h"
 
 static struct sized lower_call(struct model *M, node_id n, const struct target *t, struct sized_for sizes, const char *algo,
@@ -303,7 +302,7 @@ static const char *kernel_add(struct model *M, node_id n, const struct target *t
 	k->checks = emit_checks_indices(k->prog);
 	if (M->sketch && M->threads <= 1 && !node_varies(M->m, node(M->m, n))) {
 		k->bare = true;
-		k->cycles = loop_cycles(k->prog);
+		k->counted = version_counted(k->prog);
 		k->prog = prog_bare(k->prog);
 	}
 	vec_push(&M->kernels, *k);

@@ -9,9 +9,6 @@
 #include "model/model_impl.h"
 
 enum { REGION_MAX = 1024 /* steps from its first to its last: bounds the work */ };
-/* What lanes must save of a region's time by divided kernels. The two are predicted by different means, each of which errs by a fifth: this is
- * of the predictions, not of a machine. What a machine says is in the gain: to start a team, and to read what others wrote. */
-#define MARGIN 0.25
 
 bool lanes_there(struct module *m)
 {
@@ -307,7 +304,7 @@ static double move(struct choice *c, const struct region *r)
 	return others * (most + bytes_out(c, r) / c->most) / c->seconds->moved_rate;
 }
 
-/* The region behind step `from`, if there are several parts of it and lanes pay. */
+/* The region behind step `from`, if there are several parts of it and lanes save time. */
 static void find_between(struct choice *c, int64_t from)
 {
 	struct region r = {.from = from, .to = c->meet[from + 1]};
@@ -347,7 +344,7 @@ static void find_between(struct choice *c, int64_t from)
 		r.gain = before - deal(c, &r) - c->seconds->start;
 	if (r.gain > 0 && c->with_split)
 		r.gain -= move(c, &r);
-	if (r.gain > (c->with_split ? MARGIN * before : 0))
+	if (r.gain > (c->with_split ? c->seconds->least_saved * before : 0))
 		vec_push(&c->found, r);
 	else
 		vec_free(&r.lane), vec_free(&r.step);

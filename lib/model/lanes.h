@@ -19,6 +19,7 @@ struct lane_seconds {
 	double *alone, *divided; /* of step number k, by one thread; by all that divide its loops. 0: it is no kernel */
 	double start;            /* to start the threads once */
 	double moved_rate;       /* bytes a second that a thread reads of what others wrote */
+	double least_saved;      /* share of a region's time by divided kernels that lanes must save */
 };
 /* M: a sketch for several threads, without lanes. Finds branches that part behind one step and meet before another, and puts them into
  * lanes where that is faster by those seconds: most 0: than kernels that each divide their loops among the threads, one

@@ -7,16 +7,17 @@
 #include "lower/lower.h"
 #include "lower/sized.h"
 #include "model/given.h"
+#include "sched/version.h"
 
 /* A kernel: groups with equal stages, layouts and traces share one. */
 struct kernel {
-	struct loop_prog *prog; /* legalized */
-	struct digest digest;   /* of the stages by the algorithm that the lowering thinks best, before any primitive */
-	const char *given;      /* the trace attribute, NULL: the default schedule */
-	const char *trace;      /* what was applied */
-	bool checks;            /* it refuses indices that are out of range */
-	bool bare;              /* of a plan for one thread, where all sizes are known: prog is bare (prog_bare) */
-	double cycles;          /* then: predicted */
+	struct loop_prog *prog;      /* legalized */
+	struct digest digest;        /* of the stages by the algorithm that the lowering thinks best, before any primitive */
+	const char *given;           /* the trace attribute, NULL: the default schedule */
+	const char *trace;           /* what was applied */
+	bool checks;                 /* it refuses indices that are out of range */
+	bool bare;                   /* of a plan for one thread, where all sizes are known: prog is bare (prog_bare) */
+	struct version_time counted; /* then: as its whole program was */
 	const char *plain;      /* it is in plain loops, or has a part of the default schedule: which, and why; NULL: all of it applies */
 	struct sized_for sizes; /* that it is for */
 	VEC(poly) least;        /* of prog, in its parameters: for sizes that make one of these negative it is not made */
@@ -180,6 +181,9 @@ static inline struct section *value_section(const struct model *M, val_id v)
 	graph_id g = val(M->m, v)->graph;
 	return g && M->section_of[g] ? &M->sections.a[M->section_of[g] - 1] : NULL;
 }
+
+/* Of the kernel of a call, at usual sizes (lower/sized.h). */
+struct version_time call_counted(struct model *M, const struct call *c);
 
 /* Numbers of steps, by what runs them. */
 struct step_counts {

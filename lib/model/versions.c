@@ -10,7 +10,7 @@
 #include "model/model_impl.h"
 #include "loop/sampling.h"
 #include "lower/sized.h"
-#include "sched/analytic.h"
+#include "sched/version.h"
 
 #define LAYOUT "layout "
 
@@ -52,17 +52,14 @@ static bool has_param(const struct model *M, const struct call *c, poly_var v)
 	return false;
 }
 
-/* Is `fast` a tenth less than `slow`, or better? A second kernel is more code and a longer build, so a smaller gain is left. */
-static bool pays(double fast, double slow) { return fast < 0.9 * slow; }
-
-/* Cycles of the call at usual sizes, except for those in x. *usual (may be NULL): the product of what these are, else. */
-static double cycles(struct model *M, const struct call *c, const struct sizes_fixed *x, double *usual)
+/* The call at usual sizes, except for those in x. *usual (may be NULL): the product of what these are, else. */
+static struct version_time counted(struct model *M, const struct call *c, const struct sizes_fixed *x, double *usual)
 {
 	const struct kernel *k = &M->kernels.a[c->kernel];
 	struct loop_prog *p = k->prog;
 
 	if (k->bare) /* another group, of these sizes, has the same */
-		return k->cycles;
+		return k->counted;
 	sized_usual(M->m, c->node, p);
 	for (int i = 0; i < c->nparam; i++)
 		for (int j = 0; j < x->n; j++) {
@@ -72,7 +69,14 @@ static double cycles(struct model *M, const struct call *c, const struct sizes_f
 				*usual *= (double)p->params.a[i].value;
 			p->params.a[i].value = x->size[j];
 		}
-	return loop_cycles(p);
+	return version_counted(p);
+}
+
+struct version_time call_counted(struct model *M, const struct call *c)
+{
+	static const struct sizes_fixed none;
+
+	return counted(M, c, &none, NULL);
 }
 
 /* ---- constants that are there once ---- */
@@ -293,28 +297,28 @@ static void insert(struct model *M, struct call *c, const struct call *version)
  * for each element as at usual sizes. */
 static void add_for(struct model *M, const struct target *t, const struct given_traces *traces, struct call *c, const struct sizes_fixed *x)
 {
-	static const struct sizes_fixed none;
 	const struct call *as = chosen(c, x);
 	size_t had = M->kernels.n;
-	double usual = 1, size = 1, many = cycles(M, c, &none, NULL), now;
+	struct version_time many = call_counted(M, c), now;
+	double usual = 1, size = 1;
 	struct sized_for sizes = {.some = M->kernels.a[c->kernel].sizes.some, .fixed = *x};
 	struct call made;
 	const char *why;
 
 	if (as != c && as->when.n == x->n)
 		return;
-	cycles(M, c, x, &usual);
-	now = cycles(M, as, x, NULL);
+	counted(M, c, x, &usual);
+	now = counted(M, as, x, NULL);
 	for (int i = 0; i < x->n; i++)
 		size *= (double)x->size[i];
-	if (!pays(many * size / usual, now))
+	if (!version_may_pay(many, size / usual, now))
 		return;
 	const struct kernel *k = &M->kernels.a[c->kernel];
 	const char *trace = kernel_trace(M, c->node, t, sizes);
 	if (!trace || !kernel_call(M, c->node, t, traces, sizes, lie_alike(trace, k->trace, k->prog, &M->m->arena), &made, &why))
 		return;
 	made.when = *x;
-	if (pays(cycles(M, &made, &none, NULL), now)) {
+	if (version_pays(call_counted(M, &made), now)) {
 		insert(M, c, &made);
 		return;
 	}

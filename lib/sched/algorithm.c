@@ -2,6 +2,9 @@
 #include "sched/algorithm.h"
 #include <math.h>
 #include <stddef.h>
+#include "loop/instr.h"
+#include "sched/schedule.h"
+#include "target/rate.h"
 
 /* A tile of sums takes some steps' time to begin and to end. */
 static double products_cycles(const struct target *m, double multiply_adds, double steps)
@@ -83,4 +86,29 @@ bool algorithm_widens_constants(const struct target *t, double products)
 	double times = products / m.vector_regs, widening = 2 * times / (m.vector_bytes / sizeof(float));
 
 	return widening > 2 / m.memory_a_cycle;
+}
+
+double algorithm_speed(const struct target *t, int row) { return target_rate(t, instr_row(row)->name) / target_fma_rate(t); }
+
+bool algorithm_copies_both(double products, double a, double b) { return products > READ_ONCE * a && products > READ_ONCE * b; }
+
+/* Less than two thirds pays for what waits between them. */
+bool algorithm_in_two(double one, double two) { return 3 * two <= 2 * one; }
+
+/* Where codes are read they are widened for each row, in a panel once for all rows. From how many rows a panel pays depends on how fast a
+ * machine multiplies and how fast it reads memory. The number was found on one machine; no rate says it yet. */
+enum widening algorithm_widening(int64_t rows)
+{
+	enum { ROWS_WHERE_READ = 8 };
+
+	return rows <= ROWS_WHERE_READ ? WIDEN_WHERE_READ : WIDEN_PANEL;
+}
+
+/* Digits are made once a row, in about the time that they save in so many columns: both are vector operations on what is in registers.
+ * Several rows are bound by products, not by the bytes of the codes: floats are faster where an instruction sums no more than the digits. */
+bool algorithm_digits(int64_t rows, int64_t columns, double summed)
+{
+	enum { COLUMNS = 64 };
+
+	return columns > COLUMNS && (rows == 1 || summed > 1);
 }

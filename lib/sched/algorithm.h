@@ -29,4 +29,19 @@ struct algorithm {
 const struct algorithm *algorithm_best(const struct target *t, const struct algorithm *list, int n);
 /* Does it pay to widen constants of 16 bits when the library is built, if each is an operand of so many products? t NULL: the host. */
 bool algorithm_widens_constants(const struct target *t, double products);
+/* Products that an instruction (loop/instr.h) whose rate was measured makes in the time of one multiply-add of f32. */
+double algorithm_speed(const struct target *t, int row);
+/* Is a product of so many multiply-adds better of copies of both operands (a, b: elements of each) in a type that it multiplies faster? */
+bool algorithm_copies_both(double products, double a, double b);
+/* Are the accesses of two stages so many fewer than those of one that does the work of both? */
+bool algorithm_in_two(double one, double two);
+/* Where weights of few bits are widened, of a product of so many rows. */
+enum widening {
+	WIDEN_WHERE_READ, /* for each row: it is bound by the bytes of the codes */
+	WIDEN_PANEL       /* a panel once, for all rows */
+};
+enum widening algorithm_widening(int64_t rows);
+/* Are rows better made digits (lower/packed.h), of a product of so many rows and columns? summed: products that an instruction sums, for each
+ * digit of a number. */
+bool algorithm_digits(int64_t rows, int64_t columns, double summed);
 #endif

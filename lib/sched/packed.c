@@ -5,24 +5,6 @@
 #include "loop/instr.h"
 #include "loop/math.h"
 
-/* Where codes are read they are widened for each row, in a panel once for all rows. From how many rows a panel pays depends on how fast a
- * machine multiplies and how fast it reads memory. The number was found on one machine; no rate says it yet. */
-enum widening schedule_widens(int64_t rows)
-{
-	enum { ROWS_WHERE_READ = 8 };
-
-	return rows <= ROWS_WHERE_READ ? WIDEN_WHERE_READ : WIDEN_PANEL;
-}
-
-/* Digits are made once a row, in about the time that they save in so many columns: both are vector operations on what is in registers.
- * Several rows are bound by products, not by the bytes of the codes: floats are faster where an instruction sums no more than the digits. */
-bool schedule_digits_pay(int64_t rows, int64_t columns, double summed)
-{
-	enum { COLUMNS = 64 };
-
-	return columns > COLUMNS && (rows == 1 || summed > 1);
-}
-
 enum { PANEL = 4 }; /* vectors of columns side by side, at most */
 
 /* A panel that is filled up would be widened element by element. */

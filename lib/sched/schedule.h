@@ -22,15 +22,6 @@ double schedule_team_cost(struct loop_prog *p, double alone);
 double schedule_team_start(struct loop_prog *p);
 /* Bytes a second that a thread reads of what others wrote: the rate "shared" of p's target, without it that of the third-level cache. */
 double schedule_moved_rate(struct loop_prog *p);
-/* Where weights of few bits are widened, of a product of so many rows. */
-enum widening {
-	WIDEN_WHERE_READ, /* for each row: it is bound by the bytes of the codes */
-	WIDEN_PANEL       /* a panel once, for all rows */
-};
-enum widening schedule_widens(int64_t rows);
-/* Does it pay to make rows digits (lib/lower/packed.h) for a product of so many rows and columns? summed: products that an instruction
- * sums, for each digit of a number. */
-bool schedule_digits_pay(int64_t rows, int64_t columns, double summed);
 /* Are whole sums of so many products, of so many rows and columns, made tile by tile? A tile is as many columns as vectors have floats. */
 bool schedule_tiles(struct loop_prog *p, int64_t rows, int64_t columns, int64_t products);
 #endif

@@ -51,19 +51,15 @@ report "what a CPU is stands in lib/target alone" "$(cpu_named $(find lib tools 
 report "who wants seconds of a group asks search/predict.h" "$(grep -rnE '\<loop_cost\(' lib tools --include='*.[ch]' | grep -vE '^lib/(sched|search)/')$(
 	grep -q '\<loop_cost(' lib/search/predict.c || echo 'nor does that ask loop_cost')"
 
-# How long something takes is counted in lib/sched and below; lib/lower says what there is to do. Left in lib/model: which of two programs
-# that stand is faster at given sizes (versions.c, by loop_cycles; kernels.c and model.h keep it), and what of the seconds that
-# search/predict.h gives lanes must save (lanes.c).
-counts='cycle|cost|margin|fma_ports'
-left='lib/model/(versions\.c:.*cycles\(|versions\.c:.*(/\* Cycles of the call|k->cycles;)|kernels\.c:.*k->cycles = loop_cycles|model\.h:.*double cycles;|lanes\.c:.*MARGIN)'
-counting() { grep -niE "$counts" "$@" /dev/null; } # FILE...: lines that count time
-printf '%s\n' 'return bytes / t.l2_a_cycle;' 'static double kept_cycles(void)' '/* It costs more. */' '#define MARGIN 0.8' 'n / m->fma_ports' >"$work/counts"
-report "counts of time are found" "$([ "$(counting "$work/counts" | wc -l)" = 5 ] || counting "$work/counts")"
+# How long something takes is counted in lib/sched and below, and decided there: lib/lower says what there is to do, lib/model for which sizes.
+counts='cycle|cost|margin|hertz|latency|_ports\b|\btarget_(fma_)?rate\(|pays?\b'
+decided='version_(may_pay|pays)\(' # by lib/sched
+counting() { grep -niE "$counts" "$@" /dev/null | grep -vE "$decided"; } # FILE...: lines that count time
+printf '%s\n' 'return bytes / t.l2_a_cycle;' 'static double kept_cycles(void)' '/* It costs more. */' '#define MARGIN 0.8' 'n / m->fma_ports' \
+	'x = target_rate(t, "a") / target_fma_rate(t);' 'return wide_fits(L) && schedule_digits_pay(rows);' 'if (pays(fast, slow))' >"$work/counts"
+report "counts of time are found" "$([ "$(counting "$work/counts" | wc -l)" = 8 ] || counting "$work/counts")"
 sources=$(find lib/lower lib/model -name '*.[ch]')
-report "lib/lower and lib/model count no time" "$(counting $sources | grep -vE "^$left")"
-for f in versions.c kernels.c model.h lanes.c; do
-	report "lib/model/$f is still to be left out" "$(counting "lib/model/$f" | grep -qE "^$left" || echo "it counts no time")"
-done
+report "lib/lower and lib/model count no time" "$(counting $sources)"
 report "no text is cut short where memory ends: common/textfile.h" "$(grep -rn 'open_memstream(' lib tools bench --include='*.[ch]' | grep -v '^lib/common/msg.c:')"
 report "no test includes a tool or bench/" "$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]*(tools|bench)/' -r tests --include='*.[ch]')"
 

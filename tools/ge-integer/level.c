@@ -151,7 +151,7 @@ static void round_rows(struct level *l, node_id id)
 
 	if (!find_product(l, node(l->m, id), &p) || !p.allowed)
 		return;
-	if (!packed_bytes_pay(l->target, p.four_bits, p.block, p.columns)) {
+	if (!packed_bytes_chosen(l->target, p.four_bits, p.block, p.columns)) {
 		pass_why(l->c, l->m, id, "its rows stay floats: the target is not faster with blocks of bytes");
 		return;
 	}

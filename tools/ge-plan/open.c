@@ -6,9 +6,7 @@
 #include "common/msg.h"
 #include "common/shown.h"
 #include "graph/symbols.h"
-#include "lower/sized.h"
 #include "op/op.h"
-#include "sched/analytic.h"
 
 static const char *join(struct arena *a, const char *list, const char *more)
 {
@@ -76,18 +74,6 @@ static const char *name_of(const struct model *M, const struct call *c)
 	return n->name ? sym_str(n->name) : n->nout && n->out[0] ? sym_str(val(M->m, n->out[0])->name) : "a step";
 }
 
-/* Cycles of a kernel at usual sizes, as predicted. */
-static double cycles(struct model *M, const struct call *c)
-{
-	const struct kernel *k = &M->kernels.a[c->kernel];
-
-	if (k->bare)
-		return k->cycles;
-	if (c->nparam)
-		sized_usual(M->m, c->node, k->prog);
-	return loop_cycles(k->prog);
-}
-
 /* Kernels to which the default schedule does not apply, with their shares of what all kernels are predicted to take. */
 static void report_plain(struct model *M)
 {
@@ -98,12 +84,12 @@ static void report_plain(struct model *M)
 
 	for (uint32_t i = 0; i < M->calls.n; i++)
 		if (call_has_kernel(&M->calls.a[i]))
-			all += cycles(M, &M->calls.a[i]);
+			all += call_counted(M, &M->calls.a[i]).cycles;
 	for (uint32_t i = 0; i < M->calls.n; i++) {
 		const struct call *c = &M->calls.a[i];
 		if (!call_has_kernel(c) || !M->kernels.a[c->kernel].plain)
 			continue;
-		double own = cycles(M, c);
+		double own = call_counted(M, c).cycles;
 		plain += own;
 		if (n++ < NAMED_MAX)
 			list = join(&M->m->arena, list, arena_printf(&M->m->arena, "%s (%.1f%%)", name_of(M, c), 100 * own / all));
