@@ -36,7 +36,7 @@ static void read_targets(const char *path)
 			ntargets++;
 	if (f)
 		fclose(f);
-	ok(ntargets == 5, "%d targets", ntargets);
+	ok(ntargets == 7, "%d targets", ntargets);
 }
 
 /* The trace's lines, without its stamp. */
