@@ -67,6 +67,7 @@ stream ge-check FILE
 stream ge-dump FILE -o out.txt
 stream ge-stat --json FILE
 stream ge-stat GOOD FILE
+stream ge-dot FILE
 stream ge-diff GOOD FILE
 stream ge-diff FILE GOOD
 stream ge-diff --patch GOOD FILE
@@ -130,7 +131,7 @@ for f in empty html lfs zip gzip text bytes; do
 	cp "in/$f" "in/$f.so" && cp "in/$f" "in/$f.onnx"
 	each 65 'onnx text stream' "$in/$f"
 	each 65 lib "$in/$f.so"
-	for command in 'ge-stat --json' ge-dump run-ref; do try 65 "$f.onnx" $command "$in/$f.onnx"; done
+	for command in 'ge-stat --json' ge-dot ge-dump run-ref; do try 65 "$f.onnx" $command "$in/$f.onnx"; done
 	result "$f"
 done
 begin
@@ -186,7 +187,7 @@ damage() { # WHAT EXPRESSION MESSAGE: in the text, and, where it has one, in the
 	each 65 text "$in/bad.txt"
 	LC_ALL=C sed "$3" in/sound.onnx >in/bad.onnx
 	each 65 onnx "$in/bad.onnx"
-	for command in 'ge-stat --json' ge-dump run-ref; do try 65 bad.onnx $command "$in/bad.onnx"; done
+	for command in 'ge-stat --json' ge-dot ge-dump run-ref; do try 65 bad.onnx $command "$in/bad.onnx"; done
 	result "$1"
 }
 begin
@@ -315,6 +316,7 @@ ge-dump $good
 ge-stat $good
 ge-stat --json $good
 ge-stat $good $good
+ge-dot $good
 ge-diff $good $in/other.g
 ge-diff --patch $good $good
 ge-patch $in/good.patch $good

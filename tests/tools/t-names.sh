@@ -51,6 +51,7 @@ for m in full other; do
 	said ge-dump $m.g
 	said ge-stat $m.g
 	said ge-stat --json $m.g
+	said ge-dot $m.g
 	said ge-stat $m.g $m.g
 	made=$m.g
 	said ge-check $m.g

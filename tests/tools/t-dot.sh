@@ -1,0 +1,52 @@
+# ge-dot: every node is a box, every value a line, whatever the names; groups stand together; a limit keeps what it says.
+. "$top/tests/lib.sh"
+cat >m.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const one = f32[] [1]
+graph then {
+  input a
+  t = Neg(a)
+  output t = t
+}
+graph else {
+  input a
+  output a = a
+}
+graph group {
+  input p: f32[2]
+  q: f32[2] = Exp(p)
+  r: f32[2] = Sin(q)
+  output q = q
+  output r = r
+}
+graph main {
+  input x: f32[2]
+  input c: bool[]
+  "a \"b\" \\n": f32[2] = Add(x, @one)
+  q: f32[2], r: f32[2] = hone.Fused("a \"b\" \\n") {graph=graph group picoseconds=12300000} "the group"
+  z: f32[2] = If(c, q) {else_branch=graph else then_branch=graph then}
+  s: f32[2] = Mul(z, r)
+  output s = s
+}
+END
+ge-load m.txt -o m.g && ge-dot m.g >m.dot 2>err
+is "$(sed -n 's/^ *\(n[0-9]*\) \[label="\([^"\\]*\).*/\1 \2/p; s/^ *\(n.* -> .*\)/\1/p' m.dot | tr '\n' ';')" \
+	"n1 input;n2 input;n3 Add;n4 Exp;n5 Sin;n6 Neg;n7 If;n8 Mul;n9 output;n1 -> n3;n3 -> n4;n4 -> n5;n4 -> n6;n2 -> n7;n4 -> n7;n4 -> n7;n6 -> n7;n7 -> n8;n5 -> n8;n8 -> n9;" \
+	"boxes and lines, through bodies and groups"
+is "$(grep -A 3 cluster_1 m.dot | tr -d '\n') $(grep -c 'label="Add\\na \\"b\\" \\\\n\\nf32\[2\]"' m.dot)" \
+	'  subgraph cluster_1 {    label="the group\n12.3 us"    n4 [label="Exp\nq\nf32[2]"]    n5 [label="Sin\nr\nf32[2]"] 1' "a group, its time, and a name with quotes"
+is "$(ge-dot -q --limit 5 m.g | grep -c '^ *n.*label=') $(ge-dot --limit 5 m.g 2>&1 >/dev/null)" "8 ge-dot: 6 nodes, more than --limit=5: each group is one box" \
+	"a limit closes groups"
+is "$(ge-dot -q --limit 2 m.g | grep -c '^ *n.*label.*\(Add\|Fused\)') $(ge-dot -q --limit 2 m.g | sed -n 's/^  label="\(.*\)"/\1/p')" "2 3 of 6 nodes are not shown" \
+	"then keeps the first nodes"
+is "$(ge-dot --around 'the group' --steps 1 m.g | sed -n 's/^ *n[0-9]* \[label="\([^"\\]*\).*/\1/p' | tr '\n' ' ')" "Add Exp Sin Neg If Mul " "around a group"
+refused 64 "no node, group, input or output 'none'" "around nothing" ge-dot --around none m.g
+if command -v dot >/dev/null; then
+	dot -Tsvg m.dot >m.svg 2>err && [ "$(grep -c '<g id="node' m.svg) $(grep -c '<g id="edge' m.svg) $(grep -c '<g id="clust' m.svg)" = "9 11 1" ] &&
+		grep -q '>a &quot;b&quot; \\n</text>' m.svg
+	ok $? "Graphviz draws it"
+else
+	skip "Graphviz draws it" "no dot (Debian: graphviz)"
+fi
+done_testing
