@@ -322,6 +322,12 @@ static void keep_steps(struct bench *b, const struct hone_model *m, const double
 			one[k] = rows[k * width + i];
 		b->step[i] = timing_of(one, b->nrun).median;
 	}
+	for (size_t k = 0; k < b->nrun; k++) {
+		one[k] = rows[k * width + width - 1];
+		for (size_t i = 0; i + 1 < width; i++)
+			one[k] -= rows[k * width + i];
+	}
+	b->gap = timing_of(one, b->nrun).median;
 	free(one);
 }
 

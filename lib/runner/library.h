@@ -47,6 +47,7 @@ struct bench {
 	/* Runs that were timed step by step, each num_steps + 1 numbers: seconds of each step, then of the whole run. */
 	size_t nrun;
 	double *runs;
+	double gap; /* seconds of such a run that no step took; median */
 };
 /* Somebody else who is timed in the same run: after each turn of the library, take(arg, seconds, ...) lets it have as long a one. own: the n
  * times of the library's turn, which it may sort. */

@@ -95,6 +95,8 @@ has onnxruntime,torch,transformers && [ -z "${ASAN_OPTIONS-}" ] &&
 	pass_over optimised.py 'no python with onnxruntime, torch and transformers (HONE_PYTHON)'
 has onnxruntime.quantization && try quantised.py digits_qdq "$python" -B bench/quantised.py -o "$out" --set batch=1 examples/digits/digits.onnx ||
 	pass_over quantised.py 'no python with onnxruntime and onnx (HONE_PYTHON)'
+has onnx && [ -z "${ASAN_OPTIONS-}" ] && try advice.py '1 of 1 named, 1 first' "$python" -B bench/advice.py 'slow path' ||
+	pass_over advice.py 'no python with onnx (HONE_PYTHON)'
 has onnx && try packed.py w4.onnx "$python" -B bench/packed.py "$out/packed" 2 64 8 ||
 	pass_over packed.py 'no python with onnx (HONE_PYTHON)'
 has onnxruntime && try shapes.py digits "$python" -B bench/shapes.py --no-run examples/digits/digits.onnx ||

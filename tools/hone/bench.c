@@ -109,50 +109,11 @@ static const char *peer_command(struct hone *h, const struct bench *b, const cha
 
 /* ---- one row ---- */
 
-static bool is_library(const char *model)
-{
-	size_t n = strlen(model);
-
-	return n > 3 && !strcmp(model + n - 3, ".so");
-}
-
 /* A child failed. It says why, and the row is "-". */
 static void row_failed(struct hone *h, struct bench *b, int code, const struct facts *f)
 {
 	child_tell(h, "hone bench", f);
 	b->code = b->code ? b->code : code;
-}
-
-/* hone build, with the options that it knows. */
-static const char *build_row(struct hone *h, struct bench *b, const struct row *r)
-{
-	struct child c = {.facts = text(h, "%s/facts", h->work)};
-	const char *stem = text(h, "%s/bench/library", h->work);
-	struct facts f;
-	int code;
-
-	words_add(&c.argv, "/proc/self/exe");
-	words_add(&c.argv, "build");
-	words_add(&c.argv, "--quiet");
-	words_add(&c.argv, "--level-seconds=0");
-	for (size_t i = 0; i < h->given.n; i++) {
-		const struct option_row *o = h->given.a[i].row;
-		if (*o->name && strcmp(o->name, "threads") && strcmp(o->name, "quiet") && o->verbs & V_BUILD)
-			words_add(&c.argv, text(h, h->given.a[i].value ? "--%s=%s" : "--%s", o->name, h->given.a[i].value));
-	}
-	if (*r->sizes)
-		words_add(&c.argv, text(h, "--set=%s", r->sizes));
-	words_add(&c.argv, text(h, "--threads=%s", r->threads));
-	words_add(&c.argv, "-o");
-	words_add(&c.argv, stem);
-	words_add(&c.argv, "--");
-	words_add(&c.argv, r->model);
-	code = child_run(h, &c, &f);
-	if (code) {
-		row_failed(h, b, code, &f);
-		return NULL;
-	}
-	return text(h, "%s.so", stem);
 }
 
 static int time_row(struct hone *h, struct bench *b, struct row *r, const char *library, const char *peer)
@@ -183,10 +144,13 @@ static void run_row(struct hone *h, struct bench *b, struct row *r)
 {
 	bool beside = b->python && !is_library(r->model);
 	const char *library;
+	struct facts f;
+	int code;
 
 	progress(h, text(h, "building %s", base_name(r->model)));
-	library = is_library(r->model) ? r->model : build_row(h, b, r);
+	library = is_library(r->model) ? r->model : library_made(h, r->model, r->sizes, r->threads, &code, &f);
 	if (!library) {
+		row_failed(h, b, code, &f);
 		r->failed = "not built";
 		return;
 	}

@@ -10,7 +10,7 @@
 
 /* ---- the command line (options.c) ---- */
 
-enum verb_id { V_BUILD = 1, V_TUNE = 2, V_SIMPLIFY = 4, V_QUANTIZE = 8, V_PASSES = 16, V_BENCH = 32 };
+enum verb_id { V_BUILD = 1, V_TUNE = 2, V_SIMPLIFY = 4, V_QUANTIZE = 8, V_PASSES = 16, V_BENCH = 32, V_ADVISE = 64 };
 
 struct hone;
 struct verb {
@@ -195,6 +195,7 @@ const char *stage_name(enum stage_id s);
 void build(struct hone *h);
 void passes(struct hone *h);
 void bench(struct hone *h);
+void advise(struct hone *h);
 void tune(struct hone *h);
 void simplify(struct hone *h);
 void quantize(struct hone *h);
@@ -223,6 +224,10 @@ const char *graph_after(const struct hone *h, enum stage_id s); /* the last that
 /* run-cmp of a graph or a library with a graph that it was made of. What it told; *code is its exit code. */
 struct facts compare_numbers(struct hone *h, const char *made, const char *reference, int runs, const char *seconds, int *code);
 /* timing.c */
+bool is_library(const char *model); /* by its name */
+/* A library of the model in the folder of intermediate files, by hone build with the options of this verb that it knows; sizes: "", or more
+ * for --set. NULL: it failed with *code, and *f says why. */
+const char *library_made(struct hone *h, const char *model, const char *sizes, const char *threads, int *code, struct facts *f);
 bool library_of(struct hone *h, const char *graph, const char *name);     /* WORK/NAME.so, made quietly; false: it cannot be */
 double library_least(struct hone *h, const char *library);                /* seconds of its fastest run; NAN: it has none */
 bool library_time(struct hone *h, const char *library, const char *json); /* as run-dev says it, for ge-quantize */

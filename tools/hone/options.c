@@ -7,7 +7,7 @@
 #include "common/shown.h"
 #include "hone.h"
 
-enum { MODELS = V_BUILD | V_TUNE | V_PASSES | V_BENCH, LIBRARIES = V_BUILD | V_TUNE, ALL = MODELS | V_SIMPLIFY | V_QUANTIZE };
+enum { MODELS = V_BUILD | V_TUNE | V_PASSES | V_BENCH | V_ADVISE, LIBRARIES = V_BUILD | V_TUNE, ALL = MODELS | V_SIMPLIFY | V_QUANTIZE };
 
 static const struct verb verbs[] = {
 	{"build", V_BUILD, "hone build [OPTION...] MODEL.onnx [-o STEM]",
@@ -24,6 +24,8 @@ static const struct verb verbs[] = {
 	 "hone quantize writes a model that computes nearly the same on bytes.", quantize},
 	{"bench", V_BENCH, "hone bench [OPTION...] MODEL.onnx...",
 	 "hone bench builds models and times them, in turns with ONNX Runtime where it is\ninstalled, and prints a table.", bench},
+	{"advise", V_ADVISE, "hone advise [OPTION...] MODEL.onnx|LIBRARY.so",
+	 "hone advise times each step of a run, and says what bounds it and what to try.", advise},
 	{"passes", V_PASSES, "hone passes [OPTION...] MODEL [-o FILE.g]",
 	 "hone passes runs the passes of hone build, up to one of them, and writes the graph.", passes},
 	{0},
@@ -61,8 +63,9 @@ static const struct option_row rows[] = {
 	 "made for one of the targets that ge-emit --help lists,\nor a row as kb prints them; build: for each of several"},
 	{"model", 0, "FILE", MODELS, "schedule",
 	 "schedules, for one thread, by a cost model that tune-model\nmade; none: the default ones"},
-	{"kb", 0, "FILE", V_BUILD | V_PASSES | V_BENCH, "schedule mixed-choice", "the knowledge base: what tunings measured to be faster"},
-	{"no-kb", 0, NULL, V_BUILD | V_PASSES | V_BENCH, "schedule", "leave that out"},
+	{"kb", 0, "FILE", V_BUILD | V_PASSES | V_BENCH | V_ADVISE, "schedule mixed-choice",
+	 "the knowledge base: what tunings measured to be faster"},
+	{"no-kb", 0, NULL, V_BUILD | V_PASSES | V_BENCH | V_ADVISE, "schedule", "leave that out"},
 	{"threads", 0, "N", MODELS, "plan first-plan library", "the library uses at most N threads (1)"},
 	{"lanes", 0, "N", MODELS, "plan", "branches side by side, N at a time; 1: none (where\nthat is faster)"},
 	{"jobs", 'j', "N", LIBRARIES, "emit compiler", "compilers at a time"},
@@ -122,11 +125,16 @@ static const struct option_row rows[] = {
 
 	{"sizes", 0, "NAME=SIZE,...", V_BENCH, "", "a library for each of these sizes; repeated: each with\neach"},
 	{"seconds", 0, "S", V_BENCH, "bench", "time of each library (2), and as much of the peer"},
-	{"range", 0, "INPUT=LO:HI", V_BENCH, "bench", "range of a random input"},
-	{"seed", 0, "N", V_BENCH, "bench", "of the random inputs (0)"},
+	{"range", 0, "INPUT=LO:HI", V_BENCH | V_ADVISE, "bench advise", "range of a random input"},
+	{"seed", 0, "N", V_BENCH | V_ADVISE, "bench advise", "of the random inputs (0)"},
 	{"alone", 0, NULL, V_BENCH, "", "without ONNX Runtime"},
 	{"", 'o', "FILE", V_BENCH, "", "the table as a file: .txt, .md, .csv or .json"},
 	{"json", 0, NULL, V_BENCH, "", "the report is JSON"},
+
+	{"seconds", 0, "S", V_ADVISE, "advise", "time of the library (2)"},
+	{"profile", 0, "FILE.json", V_ADVISE, "advise", "the timed runs as trace events, for ui.perfetto.dev"},
+	{"report", 0, "FILE", V_ADVISE, "", "findings, a picture and all steps, as HTML"},
+	{"json", 0, NULL, V_ADVISE, "", "the report is JSON"},
 
 	{"", 'o', "FILE.g", V_PASSES, "", "where to; without, standard output"},
 	{"from", 0, "STAGE", V_PASSES, "", "MODEL is a graph that has the stages before this"},
@@ -305,6 +313,8 @@ static void check_places(struct hone *h)
 		die(EX_BADUSE, "quantize: where to? -o OUT.onnx");
 	if (!h->stem && h->verb->id & LIBRARIES)
 		h->stem = stem_of(h, h->model);
+	if (h->verb->id & LIBRARIES && ends_in(base_name(h->stem), ".so"))
+		h->stem = text(h, "%.*s", (int)strlen(h->stem) - 3, h->stem);
 	if (h->verb->id & LIBRARIES && (!*base_name(h->stem) || !strcmp(base_name(h->stem), ".") || !strcmp(base_name(h->stem), "..")))
 		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %s%smodel", h->stem, h->stem,
 		    *h->stem && !*base_name(h->stem) ? "" : "/");

@@ -32,6 +32,38 @@ bool library_of(struct hone *h, const char *graph, const char *name)
 	return !child_run(h, &emit, NULL);
 }
 
+bool is_library(const char *model)
+{
+	size_t n = strlen(model);
+
+	return n > 3 && !strcmp(model + n - 3, ".so");
+}
+
+const char *library_made(struct hone *h, const char *model, const char *sizes, const char *threads, int *code, struct facts *f)
+{
+	struct child c = {.facts = text(h, "%s/facts", h->work)};
+	const char *stem = text(h, "%s/timed/library", h->work);
+
+	words_add(&c.argv, "/proc/self/exe");
+	words_add(&c.argv, "build");
+	words_add(&c.argv, "--quiet");
+	words_add(&c.argv, "--level-seconds=0");
+	for (size_t i = 0; i < h->given.n; i++) {
+		const struct option_row *o = h->given.a[i].row;
+		if (*o->name && strcmp(o->name, "threads") && strcmp(o->name, "quiet") && o->verbs & V_BUILD)
+			words_add(&c.argv, text(h, h->given.a[i].value ? "--%s=%s" : "--%s", o->name, h->given.a[i].value));
+	}
+	if (*sizes)
+		words_add(&c.argv, text(h, "--set=%s", sizes));
+	words_add(&c.argv, text(h, "--threads=%s", threads));
+	words_add(&c.argv, "-o");
+	words_add(&c.argv, stem);
+	words_add(&c.argv, "--");
+	words_add(&c.argv, model);
+	*code = child_run(h, &c, f);
+	return *code ? NULL : text(h, "%s.so", stem);
+}
+
 /* run-dev --bench; what it measured in *f. */
 static bool bench_library(struct hone *h, const char *library, const char *seconds, const char *set, double limit, struct facts *f)
 {

@@ -216,6 +216,7 @@ void print_json(const struct hone_model *m, const struct bench *b, const struct 
 		put_member("slow_path", t.slow);
 		put_member("flow", t.flow);
 		putchar('}');
+		put_member("gap", b->gap);
 	}
 	printf("}\n");
 }
