@@ -97,6 +97,11 @@ const char *kb_layer_path(const struct kb *k, int layer) { return k->layer[layer
 
 const char *kb_layer_name(const struct kb *k, int layer) { return k->layer[layer].name; }
 
+bool kb_is_trusted(const struct kb *k, const struct kb_record *r)
+{
+	return kb_is_ours(r) || !strcmp(kb_layer_name(k, r->layer), "built-in");
+}
+
 /* Writing. */
 
 enum { HEAD = KB_RECORD_HEAD }; /* the line that holds the id; the file has that as the key, not in the text */

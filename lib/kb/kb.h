@@ -134,6 +134,8 @@ int kb_rank(const struct kb_record *a, const struct kb_record *b);
  * changed, or is of a version before seals. It can win like any other, but whoever uses it times it first (hone-kb(5)). */
 void kb_seal(struct kb_record *r, struct arena *a); /* the last step: no field may change after it */
 bool kb_is_ours(const struct kb_record *r);
+/* True of a record that was measured here or came with hone: whoever times nothing may use it. */
+bool kb_is_trusted(const struct kb *k, const struct kb_record *r);
 /* Compares targets by all fields that change a kernel's time (cores do not). 0: they are the same. */
 int kb_compare_targets(const char *a, const char *b);
 char *kb_target_key(const char *target); /* equal for equal targets; free it */

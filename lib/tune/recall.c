@@ -43,11 +43,6 @@ static void name_disbelieved(const struct recall *w, const struct kb_list *l, co
 	}
 }
 
-static bool is_trusted(const struct recall *w, const struct kb_record *r)
-{
-	return !w->trusted || kb_is_ours(r) || !strcmp(kb_layer_name(w->kb, r->layer), "built-in");
-}
-
 const struct kb_record *recall_record(const struct recall *w, struct module *m, const struct task *t, struct arena *a, bool *older,
 				      bool *foreign)
 {
@@ -60,7 +55,7 @@ const struct kb_record *recall_record(const struct recall *w, struct module *m, 
 	name_disbelieved(w, &l, t->text, a);
 	bool known = l.n && recall_default(w, m, t->node[0], a, &base);
 	while ((r = known ? kb_best_for(&l, t->text, w->row, &base) : kb_best_of(&l, t->text, w->row))) {
-		bool trusted = is_trusted(w, r);
+		bool trusted = !w->trusted || kb_is_trusted(w->kb, r);
 		*foreign |= !trusted;
 		if (trusted && replays(w, m, t, r, a))
 			break;

@@ -80,6 +80,23 @@ refused 74 none/page "a place for the page that is none" tune-graph --trials 0 -
 HONE_KB=won.kb tune-graph --trials 1 m.g -o timed.g 2>err && kb dump --kb won.kb | grep -q '^samples' && ! grep -q '0\.500' err && equal timed.g m.g
 ok $? "what others have measured is timed first"
 
+# A build takes plans that were measured here, before it takes schedules; --no-kb and --model none take neither.
+kb put --here --kb here.kb <won 2>err && tune-graph --recall --kb here.kb --why m.g -o known.g 2>why && grep -q '0.500 of the usual time: .* apart' why && same_graph known.g won.g
+ok $? "--recall: what was measured here"
+tune-graph --recall --kb won.kb.elsewhere m.g -o known.g 2>err && same_graph known.g m.g && kb put --kb won.kb.elsewhere <won 2>err &&
+	tune-graph --recall --kb won.kb.elsewhere m.g -o known.g 2>err && same_graph known.g m.g && grep -q '^tune-graph: of 1 segments .* not measured here; hone tune --graph' err
+ok $? "nothing is known, or from elsewhere: the graph as it is"
+build() { hone build --set batch=1 "$model" -o "$@"; } 2>>err
+build taken --kb here.kb >out && grep -q '^1 of [0-9]* segments have groups that were measured to be faster$' out && grep -q '^recall ' out && same_graph taken.d/*-layout.g won.g && equal taken.so m.g
+ok $? "hone build takes it, and computes the same"
+build taken2 -q --kb here.kb && cmp taken.weights taken2.weights && sed 's/taken2/taken/g' taken2.c | cmp -s - taken.c
+ok $? "a second time the same bytes"
+build none -q --no-kb && HONE_KB=$PWD/here.kb build plain -q --no-kb && sed 's/plain/none/g' plain.c | cmp - none.c && same_graph plain.d/*-layout.g usual.g &&
+	build anchor -q --kb here.kb --model none && same_graph anchor.d/*-layout.g usual.g
+ok $? "--no-kb and --model none: the usual groups"
+refused 64 --recall "--recall and a search" tune-graph --recall --seconds 1 m.g -o never.g
+cat m.g m.g | tune-graph -q --recall --kb here.kb | ge-stat --digest - >both && [ "$(sort -u both | wc -l) $(wc -l <both)" = "1 2" ]
+ok $? "--recall of several graphs"
 
 # kb says which plan wins, and why.
 text=$(sed -n 's/^task //p' won) plan=$(sed -n 's/^plan //p' won)

@@ -52,6 +52,7 @@ void build_report(struct hone *h, FILE *f)
 	put_lines(f, &h->gear_notes);
 	putc('\n', f);
 	put_lines(f, &h->plan_notes);
+	put_lines(f, &h->group_notes);
 	put_lines(f, &h->join_notes);
 	put_lines(f, &h->schedule_notes);
 	put_lines(f, &h->remarks);

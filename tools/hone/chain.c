@@ -36,6 +36,8 @@ static bool is_modeled(const struct hone *h)
 static bool JOINED(const struct hone *h) { return PREDICTED(h) && is_modeled(h); } /* by the analytic model */
 static bool COMPILED(const struct hone *h) { return h->verb->id == V_BUILD || h->verb->id == V_TUNE; }
 static bool REGROUPED(const struct hone *h) { return h->verb->id == V_TUNE && given_is(h, "graph"); }
+/* Other groups that are known to be faster, of the target that the stages run for. */
+static bool RECALLED(const struct hone *h) { return JOINED(h) && !given_is(h, "no-kb") && !REGROUPED(h); }
 static bool TUNED(const struct hone *h) { return h->verb->id == V_TUNE; }
 
 static const struct stage {
@@ -107,20 +109,22 @@ static void keep_notes(struct hone *h, struct words *w, const struct facts *f)
 			words_add(w, h->label ? text(h, "%s: %s", h->label, f->a[i].text) : f->a[i].text);
 }
 
-/* The notes of ge-join, ge-schedule, ge-plan and ge-gears are part of the report. of_form: one of two forms that are compared; ge-integer says the same of each. */
+/* The notes of tune-graph --recall, ge-join, ge-schedule, ge-plan and ge-gears are part of the report. of_form: one of two forms that are compared; ge-integer says the same of each. */
 static void take_notes(struct hone *h, enum stage_id s, bool of_form, const struct facts *f)
 {
 	static const struct facts none;
 
 	if (s == STAGE_plan)
 		keep_notes(h, &h->plan_notes, f);
+	else if (s == STAGE_recall)
+		keep_notes(h, &h->group_notes, f);
 	else if (s == STAGE_join)
 		keep_notes(h, &h->join_notes, f);
 	else if (s == STAGE_schedule)
 		keep_notes(h, &h->schedule_notes, f);
 	else if (s == STAGE_gears && given_is(h, "histogram"))
 		keep_notes(h, &h->gear_notes, f);
-	bool reported = s == STAGE_gears || s == STAGE_join || s == STAGE_schedule || stages[s].parts & REPORTS ||
+	bool reported = s == STAGE_gears || s == STAGE_recall || s == STAGE_join || s == STAGE_schedule || stages[s].parts & REPORTS ||
 			(s == STAGE_mixed && !given_is(h, "mixed"));
 	bool told = !h->aside && !(of_form && s == STAGE_integer) && (!reported || h->verb->id == V_PASSES);
 	child_tell(h, tool_name(h, s), told ? f : &none);

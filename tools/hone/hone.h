@@ -87,7 +87,7 @@ struct hone {
 	struct words words[32]; /* by stage: options that this verb gives it */
 
 	/* what the report says */
-	struct words plan_notes, join_notes, schedule_notes, gear_notes, form_times, remarks;
+	struct words plan_notes, group_notes, join_notes, schedule_notes, gear_notes, form_times, remarks;
 	bool open_sizes, slow_path; /* as ge-plan has it */
 	const char *before_level;   /* the graph before ge-integer, or before gears, if rows were rounded to bytes; NULL: none were */
 	const char *before_gears;   /* NULL: it has none */

@@ -21,6 +21,7 @@ STAGE(gears,    ge_gears,    GEARS,     0,                     "") /* then CLEAN
 STAGE(mixed,    ge_mixed,    MIXED,     0,                     "") /* of CASTS and KERNELS of both forms; then CASTS again */
 STAGE(integer,  ge_integer,  ALWAYS,    KERNELS,               "")
 STAGE(regroup,  tune_graph,  REGROUPED, SEARCHES,              "") /* then the next two change nothing, but for layouts of states */
+STAGE(recall,   tune_graph,  RECALLED,  0,                     "--recall") /* the same of what is known */
 STAGE(fuse,     ge_fuse,     ALWAYS,    KERNELS,               "")
 STAGE(layout,   ge_layout,   ALWAYS,    KERNELS,               "")
 STAGE(share,    ge_gears,    GEARS,     0,                     "--share")

@@ -58,30 +58,49 @@ static void go_on_from(struct hone *h, const struct graph_of *g)
 	h->digest = g->digest;
 }
 
-/* ge-mixed alone makes one graph for this target and another for that. Of equal graphs the stages up to the layout run once, and without a
- * name if they are those of the model as it came. */
-static void run_stages(struct hone *h, struct graph_of *laid_out)
+/* Runs these stages on the graph of each target: of equal graphs once, and without a name if all are that one. */
+static void run_shared(struct hone *h, struct graph_of *graphs, enum stage_id first, enum stage_id last)
 {
-	struct graph_of before, *mixed = arena_alloc(&h->arena, h->targets.n * sizeof *mixed);
+	struct graph_of *from = arena_copy(&h->arena, graphs, h->targets.n * sizeof *graphs);
 
-	chain_run(h, STAGE_import, STAGE_gears, 0, "");
-	before = newest(h);
 	for (size_t i = 0; i < h->targets.n; i++) {
-		size_t as = 0;
-		turn(h, i);
-		go_on_from(h, &before);
-		chain_run(h, STAGE_mixed, STAGE_mixed, 0, "");
-		mixed[i] = newest(h);
-		while (!same_graph(&mixed[as], &mixed[i]))
+		size_t as = 0, equal = 0;
+		while (!same_graph(&from[as], &from[i]))
 			as++;
-		laid_out[i] = laid_out[as];
+		for (size_t k = 0; k < h->targets.n; k++)
+			equal += same_graph(&from[k], &from[i]);
+		graphs[i] = graphs[as];
 		if (as < i)
 			continue;
-		if (same_graph(&mixed[i], &before))
+		turn(h, i);
+		go_on_from(h, &from[i]);
+		if (equal == h->targets.n)
 			h->label = NULL;
-		chain_run(h, STAGE_integer, STAGE_layout, 0, "");
-		laid_out[i] = newest(h);
+		chain_run(h, first, last, 0, "");
+		graphs[i] = newest(h);
 	}
+}
+
+/* Runs a stage that makes one graph for this target and another for that. */
+static void run_each(struct hone *h, struct graph_of *graphs, enum stage_id s)
+{
+	for (size_t i = 0; i < h->targets.n; i++) {
+		turn(h, i);
+		go_on_from(h, &graphs[i]);
+		chain_run(h, s, s, 0, "");
+		graphs[i] = newest(h);
+	}
+}
+
+static void run_stages(struct hone *h, struct graph_of *graphs)
+{
+	chain_run(h, STAGE_import, STAGE_gears, 0, "");
+	for (size_t i = 0; i < h->targets.n; i++)
+		graphs[i] = newest(h);
+	run_each(h, graphs, STAGE_mixed);
+	run_shared(h, graphs, STAGE_integer, STAGE_integer);
+	run_each(h, graphs, STAGE_recall);
+	run_shared(h, graphs, STAGE_fuse, STAGE_layout);
 }
 
 void targets_build(struct hone *h)

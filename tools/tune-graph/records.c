@@ -157,13 +157,16 @@ void book_recall(const struct book *b, struct segment *s, bool here, struct aren
 		if ((here && !so) || !choice_parse(field(r, "plan"), s->n, won, a))
 			l.a[i] = l.a[--l.n];
 	}
-	r = kb_best_plan(&l, s->text, b->target, base, cold_text(b, a), a);
+	while ((r = kb_best_plan(&l, s->text, b->target, base, cold_text(b, a), a)) && b->trusted && !kb_is_trusted(b->kb, r)) {
+		s->foreign = true;
+		l.a[r - l.a] = l.a[--l.n];
+	}
 	if (!r)
 		return;
 	choice_parse(field(r, "plan"), s->n, won, a);
 	won->how = arena_str(a, field(r, "how"));
 	s->won = won;
-	s->foreign = !is_measured_so(b, r);
+	s->foreign = !b->trusted && !is_measured_so(b, r);
 	s->mean = number(r, "mean");
 }
 

@@ -19,7 +19,20 @@
 #include "tune/stop.h"
 #include "tune-graph.h"
 
-enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_COLD, OPT_KB, OPT_SEGMENTS, OPT_SEGMENT, OPT_WRITE_PLAN, OPT_SEED, OPT_REPORT, OPT_TITLE };
+enum {
+	OPT_SECONDS = 1000,
+	OPT_TRIALS,
+	OPT_COLD,
+	OPT_KB,
+	OPT_SEGMENTS,
+	OPT_SEGMENT,
+	OPT_WRITE_PLAN,
+	OPT_SEED,
+	OPT_REPORT,
+	OPT_TITLE,
+	OPT_RECALL,
+	OPT_TARGET
+};
 enum { TRIALS = 4 };
 #define TRY_SECONDS   2.0  /* of one measurement of a segment, */
 #define WHOLE_SECONDS 10.0 /* and of a model */
@@ -27,7 +40,8 @@ enum { TRIALS = 4 };
 static double seconds;
 static int64_t cold_mb = -1;
 static const char *kb_file, *segment_given, *written_path, *report_file, *title;
-static bool list_segments;
+static bool list_segments, recall;
+static struct target target; /* that plans are of */
 static struct tuning tuning = {.trials = TRIALS, .seed = 1, .whole.verdict = VERDICT_COUNT, .bench.seconds = TRY_SECONDS};
 static struct scratch scratch;
 static struct outfile page; /* of --report */
@@ -114,6 +128,8 @@ static bool whole_is_faster(struct tuning *t, struct digest model, struct digest
 			book_put_whole(&t->book, model, plan, &r);
 	}
 	t->whole = r;
+	if (r.verdict == VERDICT_COUNT && t->book.trusted)
+		return true;
 	if (r.verdict == VERDICT_COUNT)
 		note("the whole model was not timed with the other groups: it has them because its segments are faster");
 	else if (verdict_timed(r.verdict))
@@ -197,6 +213,66 @@ static void tune_all(struct tuning *t, struct segments *s)
 		note("interrupted; what was found so far is used and kept: the same command again goes on");
 }
 
+static void write_tuned(const char *options, struct stream_writer *w, const char *tuned)
+{
+	struct stream_reader *r = stream_open(tuned);
+	struct module *m = stream_read_only(r);
+
+	pass_provenance(m, "tune-graph", options);
+	stream_write(w, m);
+	module_free(m);
+	stream_close(r);
+}
+
+/* ---- what is known ---- */
+
+/* Gives m the groups that are known to be faster; without any it stays as it is. */
+static void recall_module(struct tuning *t, struct module *m, const char *options, struct stream_writer *w)
+{
+	struct segments s = {0};
+	size_t foreign = 0;
+
+	t->bench.cold_bytes = t->book.cold_bytes = runner_cold_bytes(m, &target);
+	t->won = 0;
+	if (t->book.kb && kb_layers(t->book.kb))
+		prepare(t, m, &s);
+	for (size_t i = 0; i < s.a.n; i++) {
+		book_recall(&t->book, &s.a.a[i], false, &t->arena);
+		t->won += s.a.a[i].won != NULL;
+		foreign += s.a.a[i].foreign;
+		if (t->why)
+			tell_segment(&s.a.a[i], i, s.a.n);
+	}
+	if (t->won)
+		note("%zu of %zu segments have groups that were measured to be faster", t->won, s.a.n);
+	if (foreign)
+		note("of %zu segments a record says which groups are faster, but it was not measured here; hone tune --graph times them",
+		     foreign);
+	if (t->won) {
+		write_tuned(options, w, apply(t, module_digest(m), &s));
+		return;
+	}
+	pass_provenance(m, "tune-graph", options);
+	stream_write(w, m);
+}
+
+static int recall_all(struct tuning *t, const struct tool_args *a)
+{
+	struct stream_writer *w = stream_create(a->out, false);
+	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
+
+	t->book.kb = kb_open_if_there(kb_file);
+	for (struct module *m; (m = stream_read(r)); module_free(m)) {
+		module_verify_or_die(m);
+		recall_module(t, m, a->options, w);
+	}
+	stream_close(r);
+	stream_finish(w);
+	kb_close(t->book.kb);
+	scratch_remove(&scratch);
+	return EX_GOOD;
+}
+
 /* ---- the tool ---- */
 
 static error_t option(int key, char *arg)
@@ -212,6 +288,11 @@ static error_t option(int key, char *arg)
 	case OPT_SEGMENTS: list_segments = true; return 0;
 	case OPT_SEGMENT: segment_given = arg; return 0;
 	case OPT_WRITE_PLAN: written_path = arg; return 0;
+	case OPT_RECALL: recall = true; return 0;
+	case OPT_TARGET:
+		if (!target_find(arg, &target))
+			die(EX_BADUSE, "--target=%s: %s", arg, target_why_not(arg));
+		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -295,22 +376,14 @@ static void check_usage(const struct tool_args *a)
 		die(EX_BADUSE, "--segment takes no FILE, -o, --segments, --report or --write-plan");
 	if (list_segments && (a->out || written_path || report_file))
 		die(EX_BADUSE, "--segments: nothing is tuned");
+	if (recall && (segment_given || list_segments || written_path || report_file || seconds > 0 || cold_mb >= 0))
+		die(EX_BADUSE, "--recall: nothing is tuned; it takes --kb and --target alone");
+	if (target.cores && !recall)
+		die(EX_BADUSE, "--target: of --recall alone; others time on this machine");
 	if (!segment_given && !a->nfile && isatty(STDIN_FILENO))
 		tool_usage();
-	if (!list_segments && tuning.trials && target_is_emulated())
+	if (!list_segments && !recall && tuning.trials && target_is_emulated())
 		die(EX_NOTAVAIL, "this machine is emulated, and its times say nothing");
-}
-
-static void write_tuned(const struct tool_args *a, struct stream_writer *w, const char *tuned)
-{
-	struct stream_reader *r = stream_open(tuned);
-	struct module *m = stream_read_only(r);
-
-	pass_provenance(m, "tune-graph", a->options);
-	stream_write(w, m);
-	stream_finish(w);
-	module_free(m);
-	stream_close(r);
 }
 
 static int run(const struct tool *tool, struct tool_args *a)
@@ -318,12 +391,21 @@ static int run(const struct tool *tool, struct tool_args *a)
 	struct tuning *t = &tuning;
 
 	check_usage(a);
+	if (!target.cores)
+		target = *target_host();
+	if (recall)
+		t->trials = 0;
+	if (kb_file) /* the passes that build segments ask the same one */
+		setenv("HONE_KB", kb_file, 1);
 	t->why = a->why;
+	t->book.trusted = recall;
 	t->book.tool = arena_printf(&t->arena, "tune-graph %s --seed=%llu", HONE_VERSION, (unsigned long long)t->seed);
-	t->book.target = target_row(target_host());
+	t->book.target = target_row(&target);
 	t->book.trials = t->trials;
 	bench_open(t);
 	t->deadline = seconds > 0 ? now_seconds() + seconds : 0;
+	if (recall)
+		return recall_all(t, a);
 	stop_catch();
 	if (segment_given) {
 		t->book.prints = true;
@@ -347,7 +429,8 @@ static int run(const struct tool *tool, struct tool_args *a)
 	if (w) {
 		if (report_file)
 			outfile_close(&page);
-		write_tuned(a, w, tuned);
+		write_tuned(a->options, w, tuned);
+		stream_finish(w);
 		kb_close(t->book.kb);
 	}
 	scratch_remove(&scratch);
@@ -362,11 +445,16 @@ static const struct argp_option options[] = {
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base (default: the user's)", -1},
 	{"segments", OPT_SEGMENTS, 0, 0, "print the segments, a line of text each, and tune nothing", -1},
 	{"segment", OPT_SEGMENT, "TEXT", 0, "tune this segment alone; records go to standard output", -1},
+	{"recall", OPT_RECALL, 0, 0,
+	 "time nothing: take groups that were measured to be faster here, or came with hone; else leave the graph as it is", -1},
+	{"target", OPT_TARGET, "NAME", 0, "--recall: groups for this target: %s (default: native)", -1},
 	{"report", OPT_REPORT, "FILE", 0, "each segment before and after, and what was tried, as a page of HTML", -1},
 	{"title", OPT_TITLE, "NAME", 0, "the name of the model in the report; its file's", -1},
 	{"write-plan", OPT_WRITE_PLAN, "FILE", 0, "also write the plan of the winners, for ge-fuse --plan", -1},
 	{0},
 };
+
+static const char *names(int key) { return target_names(); }
 
 const struct tool tool = {
 	.name = "tune-graph",
@@ -379,4 +467,5 @@ const struct tool tool = {
 	.options = options,
 	.option = option,
 	.run = run,
+	.names = names,
 };

@@ -119,9 +119,10 @@ struct book {
 	const char *target;
 	uint64_t cold_bytes;
 	size_t trials; /* asked for, of a segment */
+	bool trusted;  /* only what was measured here, or came with hone, wins */
 };
 /* What is known of the segment: if it was searched, and the plan that wins, by the knowledge base's rule; here: of what was measured here and so
- * alone. */
+ * alone. s->foreign: what wins was measured elsewhere or otherwise; with b->trusted: what would win is not trusted. */
 void book_recall(const struct book *b, struct segment *s, bool here, struct arena *a);
 /* Sets c->measured, and the measurement of that choice, if it was made here: of the search (0), or a remeasurement by its number. */
 void book_recall_choice(const struct book *b, const struct segment *s, struct choice *c, int remeasurement, struct arena *a);
