@@ -57,7 +57,8 @@ struct other_turns {
 };
 /* Order statistics of n times, which it sorts; n > 0. */
 struct timing timing_of(double *t, size_t n);
-/* Runs for about that many seconds after warming up; peak loop and runs take turns, and `other`, where it is not NULL. a: for the result. */
+/* Runs for about that many seconds after warming up; peak loop and runs take turns, and `other`, where it is not NULL: it has as many seconds, and
+ * turns that take it longer are fewer. a: for the result. */
 struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps,
 			   const struct other_turns *other, struct arena *a);
 #endif

@@ -27,6 +27,16 @@ refused 65 "not what a peer says" "times that are none" run-dev lib/net.so --ben
 refused 69 "closed its output" "one that hangs up and stays" run-dev lib/net.so --bench --peer 'exec >&-; exec sleep 60'
 refused 65 "a line of more than" "a line without end" run-dev lib/net.so --bench --peer 'exec cat /dev/zero'
 refused 69 "wrote no outputs" "no outputs" run-dev lib/net.so --bench --seconds 0.1 --peer 'echo hone-peer 1 x; while read s; do echo 1; done'
+refused 69 "no answer in 0.2 seconds" "one that never answers" run-dev lib/net.so --bench --peer-wait 0.2 --peer 'sleep 60 & echo $! >pid; wait'
+for _ in $(seq 40); do # one that has ended may wait for its parent
+	grep -q '^State:.[^Z]' "/proc/$(cat pid)/status" 2>/dev/null || break
+	sleep 0.05
+done
+! grep -q '^State:.[^Z]' "/proc/$(cat pid)/status" 2>/dev/null
+ok $? "what it has started ends with it"
+sed 's/^while.*/while read -r s; do sleep 0.3; echo 1; done/' python >slow && chmod +x slow
+run-dev lib/net.so --bench --seconds 0.2 --peer ./slow >out 2>err && grep -q ' [1-3] turns; ' out
+ok $? "turns that take it longer are fewer" || cat out err
 sed 's/^while.*/trap "" HUP; while read -r seconds; do echo 1; done; exec sleep 60/' python >stays && chmod +x stays
 timeout 20 run-dev lib/net.so --bench --seconds 0.1 --peer ./stays >out 2>err && grep -q '^Slow 2.0' out
 ok $? "one that stays when its input ends is ended" || cat err
@@ -61,6 +71,9 @@ hone bench none.onnx net.onnx --set batch=1 --alone --seconds 0.1 >out 2>err
 is "$? $(grep -c 'none.onnx: No such file' err) $(grep -c '^none.onnx .* - ' out) $(grep -c '^net.onnx  *-  *1  *[0-9.]' out)" "66 1 1 1" "one that cannot be built: the others are timed"
 MODEL=none.onnx $bench --set batch=1 >out 2>err
 is "$? $(grep -c '^run-dev: --peer .* ended with 66' err) $(grep -c '^net.onnx  *-  *1  *[0-9.]' out)" "0 1 1" "a peer that cannot run it: without"
+printf '#!/bin/sh\nexec sleep 60\n' >sleeper && chmod +x sleeper
+HONE_PYTHON=./sleeper $bench --set batch=1 --peer-wait 0.2 >out 2>err && grep -q '^without ONNX Runtime: ./sleeper does not answer in 0.2 seconds' out
+ok $? "a python that never answers"
 HONE_PYTHON=false $bench --set batch=1 >out 2>err && grep -q '^without ONNX Runtime: false has no onnxruntime' out
 ok $? "no ONNX Runtime: $(sed -n 2p out)"
 refused 64 --sizes "sizes without a name" hone bench net.onnx --sizes 3

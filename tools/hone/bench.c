@@ -77,8 +77,9 @@ static const char *find_client(struct hone *h)
 
 static void find_peer(struct hone *h, struct bench *b)
 {
-	const char *given = getenv("HONE_PYTHON"), *python = given && *given ? given : "python3";
-	struct child c = {0};
+	const char *given = getenv("HONE_PYTHON"), *python = given && *given ? given : "python3", *wait = given_value(h, "peer-wait");
+	struct child c = {.limit = wait ? option_number("--peer-wait", wait, 1e-3, INFINITY) : 60};
+	int code = 0;
 
 	if (given_is(h, "alone")) {
 		b->no_peer = "--alone";
@@ -90,7 +91,9 @@ static void find_peer(struct hone *h, struct bench *b)
 	words_add(&c.argv, text(h, "exec %s -c 'import numpy, onnxruntime'", shell_word(python, &h->arena)));
 	if (!b->client)
 		b->no_peer = "onnxruntime_peer.py is not beside the tools";
-	else if (child_run(h, &c, NULL))
+	else if ((code = child_run(h, &c, NULL)) == CHILD_LATE)
+		b->no_peer = text(h, "%s does not answer in %g seconds; --peer-wait gives it more", python, c.limit);
+	else if (code)
 		b->no_peer = text(h, "%s has no onnxruntime and numpy; HONE_PYTHON names a python that does", python);
 	else
 		b->python = python;
@@ -128,8 +131,10 @@ static int time_row(struct hone *h, struct bench *b, struct row *r, const char *
 	if (is_library(r->model) && *r->sizes)
 		words_add(&c.argv, text(h, "--set=%s", r->sizes));
 	words_add(&c.argv, text(h, "--threads=%s", r->threads));
-	if (peer)
+	if (peer) {
 		words_add(&c.argv, text(h, "--peer=%s", peer));
+		given_add(h, &c.argv, "peer");
+	}
 	words_add(&c.argv, "--");
 	words_add(&c.argv, library);
 	int code = child_run(h, &c, NULL);

@@ -23,7 +23,7 @@ const char *tools_folder = "";
 bool child_interrupted;
 static int stopped_by; /* the signal that ends hone after the search that runs; 0: none */
 
-enum { SIGNALLED = 128, LATE = 124, NOT_FOUND = 127 };
+enum { SIGNALLED = 128, NOT_FOUND = 127 };
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { NENDS = sizeof ends / sizeof *ends };
 static sigset_t waited, before;
@@ -227,7 +227,7 @@ static int await(struct hone *h, const struct child *c, pid_t pid)
 	for (;;) {
 		pid_t done = waitpid(pid, &status, WNOHANG);
 		if (done == pid)
-			return late ? LATE : code_of(status);
+			return late ? CHILD_LATE : code_of(status);
 		if (done < 0 && errno != EINTR)
 			die_errno(EX_SYSTEM, "wait");
 		int number = next_signal(late ? INFINITY : relays ? fmin(end, now_seconds() + GLANCE) : end);

@@ -117,12 +117,13 @@ struct child {
 	bool out_has_all;    /* its standard error, too */
 	bool shows_progress; /* its standard error is ours, if that is a terminal */
 	bool is_search;      /* the first interrupt or SIGTERM ends it, and not hone: child_interrupted */
-	double limit;        /* seconds; 0: none. Then it is killed, and its code is 124 */
+	double limit;        /* seconds; 0: none. Then it is killed, and its code is CHILD_LATE */
 	const char *facts;   /* set by child_run: where they are */
 };
 
 /* To be called once before any child: signals are waited for from then on. */
 void child_begin(struct hone *h);
+enum { CHILD_LATE = 124 };
 /* Starts argv[0], which is one of hone's tools or a program of the path, and waits. Returns the exit code, 128 + number of the signal that
  * killed it. A signal to hone meanwhile ends the child, then hone. What the child says is kept for child_tell; *f has its facts. */
 int child_run(struct hone *h, struct child *c, struct facts *f);

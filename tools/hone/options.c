@@ -125,6 +125,7 @@ static const struct option_row rows[] = {
 
 	{"sizes", 0, "NAME=SIZE,...", V_BENCH, "", "a library for each of these sizes; repeated: each with\neach"},
 	{"seconds", 0, "S", V_BENCH, "bench", "time of each library (2), and as much of the peer"},
+	{"peer-wait", 0, "S", V_BENCH, "peer", "how long ONNX Runtime may take for an answer (60)"},
 	{"range", 0, "INPUT=LO:HI", V_BENCH | V_ADVISE, "bench advise", "range of a random input"},
 	{"seed", 0, "N", V_BENCH | V_ADVISE, "bench advise", "of the random inputs (0)"},
 	{"alone", 0, NULL, V_BENCH, "", "without ONNX Runtime"},

@@ -1,5 +1,7 @@
 /* --peer: another program that computes the same model, timed in turns with the library. Its side of the conversation is in run-dev(1). */
+#include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/msg.h"
+#include "common/progress.h"
 #include "common/scratch.h"
 #include "common/shown.h"
 #include "common/vec.h"
@@ -16,8 +19,12 @@
 
 struct peer {
 	const char *command;
-	pid_t child;
-	FILE *to, *from;
+	double patience; /* seconds that an answer may take */
+	pid_t child;     /* leads a process group of its own */
+	FILE *to;
+	int from;
+	char read[1 << 12]; /* bytes [at, have) are not looked at yet */
+	size_t at, have;
 	VEC(char) line; /* the last that it said */
 	char *name;     /* what it says it is */
 	char *outputs;
@@ -38,7 +45,7 @@ static bool end_child(struct peer *p, int *status)
 			return true;
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	}
-	kill(p->child, SIGKILL);
+	kill(-p->child, SIGKILL);
 	waitpid(p->child, status, 0);
 	return false;
 }
@@ -55,14 +62,44 @@ static noreturn void ended(struct peer *p)
 	die(EX_NOTAVAIL, "--peer %s: ended with %d before it was told to", shown(p->command), WEXITSTATUS(status));
 }
 
+static noreturn void silent(struct peer *p)
+{
+	int status;
+
+	kill(-p->child, SIGKILL);
+	waitpid(p->child, &status, 0);
+	die(EX_NOTAVAIL, "--peer %s: no answer in %g seconds; --peer-wait gives it more", shown(p->command), p->patience);
+}
+
+/* EOF: its output has ended. */
+static int next_byte(struct peer *p, double until)
+{
+	while (p->at == p->have) {
+		struct pollfd f = {p->from, POLLIN, 0};
+		double rest = fmax(0, 1e3 * (until - now_seconds()));
+		int ready = poll(&f, 1, (int)fmin(ceil(rest), 1e6));
+		if (!ready && now_seconds() >= until)
+			silent(p);
+		ssize_t n = ready > 0 ? read(p->from, p->read, sizeof p->read) : -1;
+		if (ready > 0 && n <= 0)
+			return EOF;
+		if (ready < 0 && errno != EINTR)
+			die_errno(EX_SYSTEM, "--peer");
+		p->at = 0;
+		p->have = n > 0 ? (size_t)n : 0;
+	}
+	return (unsigned char)p->read[p->at++];
+}
+
 /* A line may have the times of many short runs, but not fill the memory. */
 static const char *read_line(struct peer *p)
 {
 	enum { LONGEST = 1 << 24 };
+	double until = now_seconds() + p->patience;
 	int c;
 
 	p->line.n = 0;
-	while ((c = getc(p->from)) != EOF && c != '\n') {
+	while ((c = next_byte(p, until)) != EOF && c != '\n') {
 		if (p->line.n == LONGEST)
 			die(EX_BADDATA, "--peer %s: a line of more than %d bytes", shown(p->command), LONGEST);
 		vec_push(&p->line, (char)c);
@@ -89,19 +126,21 @@ static void start(struct peer *p)
 	if (p->child < 0)
 		die_errno(EX_SYSTEM, "--peer");
 	if (!p->child) {
+		setpgid(0, 0);
 		dup2(to[0], STDIN_FILENO);
 		dup2(from[1], STDOUT_FILENO);
 		close(to[0]), close(to[1]), close(from[0]), close(from[1]);
 		execl("/bin/sh", "sh", "-c", p->command, (char *)NULL);
 		_exit(127);
 	}
+	setpgid(p->child, p->child); /* whoever of both is first */
 	close(to[0]), close(from[1]);
 	p->to = fdopen(to[1], "w");
-	p->from = fdopen(from[0], "r");
+	p->from = from[0];
 	signal(SIGPIPE, SIG_IGN); /* then writing to one that has ended fails, and reading says how it ended */
 }
 
-struct peer *peer_begin(const char *command, int n, const struct named_tensor *in)
+struct peer *peer_begin(const char *command, double patience, int n, const struct named_tensor *in)
 {
 	static const char greeting[] = "hone-peer 1 ";
 	const char *t = getenv("TMPDIR");
@@ -109,6 +148,7 @@ struct peer *peer_begin(const char *command, int n, const struct named_tensor *i
 	char *prefix = xprintf("%s/hone-peer-", t && *t ? t : "/tmp");
 
 	p->command = command;
+	p->patience = patience;
 	if (!scratch_make(&p->folder, prefix))
 		die_errno(EX_IO, "%s", prefix);
 	free(prefix);
@@ -185,7 +225,7 @@ struct peer_times peer_end(struct peer *p, int n, const struct named_tensor *out
 			die(EX_BADDATA, "--peer %s: it has no output %s", shown(p->command), shown(out[i].name));
 		differs = fmax(differs, difference(out[i].t, r));
 	}
-	fclose(p->from);
+	close(p->from);
 	end_child(p, &status);
 	scratch_remove(&p->folder);
 	return (struct peer_times){timing_of(p->times.a, p->times.n), timing_of(p->ratios.a, p->ratios.n), differs};

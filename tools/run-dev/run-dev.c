@@ -23,7 +23,7 @@
 
 static struct input_spec spec;
 static bool bench, force, kernels, serve, probed;
-static double seconds = 2;
+static double seconds = 2, patience = 60;
 static const char *weights, *target, *sets, *base, *peer_command, *profile;
 static uint64_t cold_bytes;
 static struct step_spec stepped;
@@ -37,6 +37,7 @@ enum {
 	OPT_KERNELS,
 	OPT_LOAD_STATE,
 	OPT_PEER,
+	OPT_PEER_WAIT,
 	OPT_PROBE,
 	OPT_PROFILE,
 	OPT_RANGE,
@@ -66,6 +67,7 @@ static error_t option(int key, char *arg)
 	case OPT_FORCE: force = true; break;
 	case OPT_KERNELS: kernels = true; break;
 	case OPT_PEER: peer_command = arg; break;
+	case OPT_PEER_WAIT: patience = option_number("--peer-wait", arg, 1e-3, INFINITY); break;
 	case OPT_PROBE: probed = true; break;
 	case OPT_PROFILE:
 		profile = arg;
@@ -163,7 +165,7 @@ static void run_bench(struct library *l, struct tensor **in, struct tensor **out
 	struct other_turns turns = {peer_turn, NULL};
 
 	if (peer_command)
-		turns.arg = peer_begin(peer_command, m->num_inputs, named(m->inputs, in, m->num_inputs, a));
+		turns.arg = peer_begin(peer_command, patience, m->num_inputs, named(m->inputs, in, m->num_inputs, a));
 	struct bench b = library_bench(l, in, out, seconds, kernels, peer_command ? &turns : NULL, a);
 	if (peer_command) {
 		o.peer = peer_name(turns.arg);
@@ -268,6 +270,7 @@ static const struct argp_option options[] = {
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},
 	{"against", OPT_AGAINST, "BASE.so", 0, "time it against that library, in turns: which is faster, and by how much"},
 	{"peer", OPT_PEER, "COMMAND", 0, "--bench: another program that computes the same, timed in turns"},
+	{"peer-wait", OPT_PEER_WAIT, "S", 0, "--peer: how long it may take for an answer (default 60)"},
 	{"cold-weights", OPT_COLD, "MB", 0, "--against: weights move between copies of so much in all"},
 	{"seconds", OPT_SECONDS, "S", 0, "time for --bench, --against or --probe (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},

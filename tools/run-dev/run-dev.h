@@ -18,9 +18,9 @@ void against(const char *path, const char *base, const struct against *how, cons
 
 /* ---- peer.c ---- */
 struct peer;
-/* Starts the command, hands it these inputs, and waits until it has run once. What ends early: die(69); what it says otherwise than
- * run-dev(1) has it: die(65). The peer stays for the life of the process. */
-struct peer *peer_begin(const char *command, int n, const struct named_tensor *in);
+/* Starts the command, hands it these inputs, and waits until it has run once. One that ends early, or needs more than `patience` seconds for an
+ * answer: die(69); what it says otherwise than run-dev(1) has it: die(65). The peer stays for the life of the process. */
+struct peer *peer_begin(const char *command, double patience, int n, const struct named_tensor *in);
 const char *peer_name(const struct peer *p);
 /* Lets it run for that long; as struct other_turns wants it. */
 void peer_turn(void *peer, double seconds, double *own, size_t n);
