@@ -147,12 +147,20 @@ static const double NEAR = 0.5; /* of a roof: then it is the roof that bounds a 
 
 static bool is_near(double rate, double roof) { return rate >= NEAR * roof; }
 
+/* Faster than memory: most of what such a step reads lies in a cache. */
+static bool is_cached(const struct advice *a, const struct timed_step *s)
+{
+	static const double MORE = 1.5;
+
+	return s->bytes / s->seconds > MORE * a->rate;
+}
+
 /* Half of the bytes, or of the operations, is what another type would leave. */
 static void find_memory(const struct advice *a, struct finding *f)
 {
 	for (size_t i = 0; i < a->steps.n; i++) {
 		const struct timed_step *s = &a->steps.a[i];
-		if ((s->kind == WORK || s->kind == ELEMENTWISE) && is_near(s->bytes / s->seconds, a->rate) &&
+		if ((s->kind == WORK || s->kind == ELEMENTWISE) && is_near(s->bytes / s->seconds, a->rate) && !is_cached(a, s) &&
 		    !is_near(s->flop / s->seconds, a->peak))
 			vec_push(&f->steps, i);
 	}
@@ -272,12 +280,13 @@ static void put_step(struct hone *h, const struct advice *a, const struct timed_
 	printf("       %6s  %s (%s)", share_text(h, s->seconds / a->stepped), shown(s->node), shown(s->ops));
 	if (*s->why)
 		printf(": %s", shown(s->why));
-	else if (s->reached > 1)
+	else if (is_near(s->flop / s->seconds, a->peak) || s->flop / a->peak >= s->bytes / a->rate)
+		printf(": %s of the core's rate", share_text(h, s->flop / s->seconds / a->peak));
+	else if (is_cached(a, s))
 		printf(": from caches, at %.1f of the memory's rate", s->reached);
 	else if (s->reached > 0)
-		printf(": %s of %s", share_text(h, s->reached),
-		       s->flop / a->peak >= s->bytes / a->rate ? "the core's rate" : "the memory's rate");
-	if (s->predicted > 0 && s->seconds > 2 * s->predicted)
+		printf(": %s of the memory's rate", share_text(h, s->reached));
+	if (s->seconds > 2 * s->predicted && s->predicted > 0 && s->seconds >= LEAST * a->stepped)
 		printf(", %.1f times what was predicted", s->seconds / s->predicted);
 	putchar('\n');
 }
@@ -300,7 +309,7 @@ static void put_text(struct hone *h, const struct advice *a)
 	if (open / a->stepped >= LEAST)
 		printf("Steps of open sizes take %s of a run; what bounds them is not known. --set builds for one size.\n",
 		       share_text(h, open / a->stepped));
-	if (!a->findings.n)
+	if (!a->findings.n && open / a->stepped < LEAST)
 		printf("\nNothing stands out: no cause takes %s of a run.\n", share_text(h, LEAST));
 	for (size_t i = 0; i < a->findings.n; i++) {
 		const struct finding *f = &a->findings.a[i];

@@ -115,19 +115,18 @@ static void put_findings(struct hone *h, FILE *f, const struct advice *a)
 		fputs("<p>Nothing stands out.</p>\n", f);
 		return;
 	}
-	fputs("<div class=\"wide\"><table><tr><th>cause</th><th class=\"n\">of a run</th><th class=\"n\">to gain, at most</th><th>what to "
-	      "try</th></tr>\n",
-	      f);
+	fputs("<ol>\n", f);
 	for (size_t i = 0; i < a->findings.n; i++) {
 		const struct finding *x = &a->findings.a[i];
-		fputs("<tr>", f);
-		page_cell(f, "", text(h, "%s: %s", x->name, x->text));
-		page_cell(f, "n", share_text(h, x->share));
-		page_cell(f, "n", share_text(h, x->gain));
-		page_cell(f, "", x->attempt);
-		fputs("</tr>\n", f);
+		fputs("<li><b>", f);
+		page_put(f, text(h, "%s, %s of a run", x->name, share_text(h, x->share)));
+		fputs("</b><br>", f);
+		page_put(f, text(h, "%s; at most %s to gain.", x->text, share_text(h, x->gain)));
+		fputs("<br><span class=\"soft\">Try: ", f);
+		page_put(f, x->attempt);
+		fputs("</span></li>\n", f);
 	}
-	fputs("</table></div>\n", f);
+	fputs("</ol>\n", f);
 }
 
 static const char *number(struct hone *h, double v, double unit, int digits) { return v > 0 ? text(h, "%.*f", digits, v / unit) : "-"; }
