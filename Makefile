@@ -299,7 +299,7 @@ $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--w
 DOCDIR   = $(DESTDIR)$(PREFIX)/share/doc/hone
 INSTALLP = install -s --strip-program=$(STRIP) -m 755
 PAGES    = $(wildcard tools/*/*.1 doc/*.5 doc/*.7)
-HEADERS  = $(patsubst lib/%,%,$(foreach l,$(EMBEDDED),$(wildcard lib/$(l)/*.h)))
+HEADERS  = $(patsubst lib/%,%,$(foreach l,$(EMBEDDED),$(wildcard lib/$(l)/*.h)) lib/runner/model_abi.h)
 EXAMPLES = $(shell git ls-files examples 2>/dev/null || find examples -type f)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/share/hone
@@ -311,6 +311,7 @@ install: all
 	install -D -m 644 build/libhone.a $(DESTDIR)$(PREFIX)/lib/libhone.a
 	install -D -m 644 share/hone.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc
 	for file in $(HEADERS); do install -D -m 644 lib/$$file $(DESTDIR)$(PREFIX)/include/hone/$$file; done
+	install -m 644 include/hone.hpp $(DESTDIR)$(PREFIX)/include/hone
 	install -m 644 share/hone.mk $(DESTDIR)$(PREFIX)/share/hone
 	$(if $(CROSS),,rm -f $(DESTDIR)$(PREFIX)/share/hone/kb && bin/kb load -q --kb $(DESTDIR)$(PREFIX)/share/hone/kb share/kb/winners.txt)
 	install -m 755 $(wildcard clients/*.py) $(DESTDIR)$(PREFIX)/share/hone

@@ -268,6 +268,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(Coupling, 1, 1, 1, 1, PURE, "!classes:i") \
 	X(DynamicQuantizeLSTM, 1, 9, 0, 3, PURE | RECURRENT, \
 	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s=forward hidden_size:i input_forget:i=0 layout:i=0") \
+	X(Extern, 0, -1, 1, -1, PURE, "!function:s !of:s rule:s") \
 	X(Inverse, 1, 1, 1, 1, PURE, "") \
 	X(MurmurHash3, 1, 1, 1, 1, PURE, "positive:i=1 seed:i=0") \
 	X(Foreign, 0, -1, 0, -1, PURE | CALL, "!domain:s !graph:g operands:I !optype:s results:I typed:i=0") \

@@ -94,7 +94,7 @@ void functions_make(struct functions *f, struct model *M)
 	}
 	count_calls(f, M);
 	for (uint32_t c = 0; c < M->calls.n; c++)
-		if (call_native(&M->calls.a[c]))
+		if (call_native(&M->calls.a[c]) && node_native(node(M->m, call_native(&M->calls.a[c])->alone))->file)
 			add_native(f, node_native(node(M->m, call_native(&M->calls.a[c])->alone))->file);
 	deal_parts(f);
 }

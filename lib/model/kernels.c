@@ -194,8 +194,8 @@ static bool add_opaque(struct model *M, node_id n, const char *why)
 
 	if (!native && node_varies(M->m, node(M->m, n)) && group_parts(M->m, n) > 1)
 		return false;
-
-	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
+	if (!native || node_native(node(M->m, native))->file) /* the evaluator has no function of the user's */
+		evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
 	if (native) {
 		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_NATIVE, .why = why, .alone = native});
 		M->nnative++;

@@ -15,9 +15,17 @@ _Static_assert((int)NATIVE_RANK_MAX == (int)RANK_MAX, "axes");
 
 const struct native_row *node_native(const struct node *n)
 {
+	static const struct native_row own = {.op = "Extern"};
 	const struct op *row = op_row(n->op);
 
+	if (n->op == OP_Extern)
+		return &own;
 	return row && row->eval && (n->op != OP_RegexFullMatch || match_fits(n)) ? native_find(op_name(n->op)) : NULL;
+}
+
+const char *native_function_name(struct module *m, const struct node *n)
+{
+	return n->op == OP_Extern ? attr_s(n, "function") : arena_printf(&m->arena, "native_%s", op_name(n->op));
 }
 
 const char *native_demand(const struct node *n) { return demands[n->op].operands; }
@@ -117,6 +125,22 @@ static int match_attrs(const struct node *n, struct arena *a, struct native_attr
 	return 2;
 }
 
+/* Extern: what the file gave the operator. */
+static int extern_attrs(struct module *m, const struct node *n, struct arena *a, struct native_attr **attr)
+{
+	int count = 0;
+
+	*attr = ARENA_ARRAY(a, struct native_attr, n->nattr);
+	for (uint32_t i = 0; i < n->nattr; i++) {
+		const char *name = sym_str(n->attr[i].name);
+		if (op_attr_kind(n->op, name))
+			continue;
+		(*attr)[count].name = name;
+		given_attr(m, &n->attr[i], &(*attr)[count++], a);
+	}
+	return count;
+}
+
 int native_attrs(struct module *m, const struct node *n, struct arena *a, struct native_attr **attr)
 {
 	const char *p = op_info(n->op)->attrs;
@@ -125,6 +149,8 @@ int native_attrs(struct module *m, const struct node *n, struct arena *a, struct
 
 	if (n->op == OP_RegexFullMatch)
 		return match_attrs(n, a, attr);
+	if (n->op == OP_Extern)
+		return extern_attrs(m, n, a, attr);
 	*attr = ARENA_ARRAY(a, struct native_attr, strlen(p) / 3 + 1);
 	while (op_attr_next(&p, &d)) {
 		struct native_attr *x = *attr + count;

@@ -4,8 +4,10 @@
 #include "native/table.h"
 #include "op/op.h"
 
-/* The function of node n; NULL: it is computed otherwise. */
+/* The function of node n; NULL: it is computed otherwise. Of one that the user has, file and run are NULL. */
 const struct native_row *node_native(const struct node *n);
+/* The name in C of the function that n calls, n being such a node. */
+const char *native_function_name(struct module *m, const struct node *n);
 /* What its operands must be (rules.h has the words); NULL: anything. */
 const char *native_demand(const struct node *n);
 /* May the function write result 0 where operand 0 lies, if no other operand does? */

@@ -2,9 +2,9 @@
 #include "op/rules.h"
 
 static const struct op *const families[] = {
-	ops_elementwise, ops_select,  ops_reduce,    ops_matmul, ops_conv,      ops_pool,  ops_norm,   ops_move, ops_index,
-	ops_shape,       ops_control, ops_recurrent, ops_resize, ops_quant,     ops_loop,  ops_einsum, ops_topk, ops_sequence,
-	ops_cast,        ops_text,    ops_image,     ops_signal, ops_attention, ops_trees, ops_maps,
+	ops_elementwise, ops_select,  ops_reduce,    ops_matmul, ops_conv,      ops_pool,  ops_norm,   ops_move,   ops_index,
+	ops_shape,       ops_control, ops_recurrent, ops_resize, ops_quant,     ops_loop,  ops_einsum, ops_topk,   ops_sequence,
+	ops_cast,        ops_text,    ops_image,     ops_signal, ops_attention, ops_trees, ops_maps,   ops_extern,
 };
 
 static const struct op *rows[OP_COUNT];

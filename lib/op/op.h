@@ -107,6 +107,11 @@ void module_verify_or_die(struct module *m);
 /* One node again, after its operands changed. known may be NULL: then only constants are. */
 void infer_node(struct module *m, node_id n, struct known *known);
 
+/* --extern DOMAIN.OP=FUNCTION[:RULE] of a command line (extern.c says what a rule is). The check dies (64); the other makes all such nodes
+ * of a domain that hone does not know Extern, which compiled models call FUNCTION for. */
+void extern_check(const char *arg);
+void extern_bind(struct module *m, const char *arg);
+
 /* Binds symbols by name ("batch" = 1) everywhere in the module, or the shape of an input (negative extents stay). Unknown name: die(64)
  * with the list of symbols. The caller runs infer_module afterwards. */
 void bind_symbol(struct module *m, const char *name, int64_t value);

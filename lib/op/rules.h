@@ -8,7 +8,7 @@
 /* Each family is an array of rows that ends with an empty one; op.c registers them. */
 extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul[], ops_conv[], ops_pool[], ops_norm[], ops_move[],
 	ops_index[], ops_shape[], ops_control[], ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[], ops_topk[],
-	ops_sequence[], ops_cast[], ops_text[], ops_image[], ops_signal[], ops_attention[], ops_trees[], ops_maps[];
+	ops_sequence[], ops_cast[], ops_text[], ops_image[], ops_signal[], ops_attention[], ops_trees[], ops_maps[], ops_extern[];
 
 /* ---- Demands: what operands and attributes must be, checked before the shape rule sees them. ----
  *

@@ -40,7 +40,7 @@ bool native_owns(const char *name)
 	return owns;
 }
 
-static const char *function_of(struct emission *e, const struct call *x) { return node_native(node(e->M->m, x->alone))->op; }
+static const char *function_of(struct emission *e, const struct call *x) { return native_function_name(e->M->m, node(e->M->m, x->alone)); }
 
 static void put_declarations(struct emission *e, FILE *f)
 {
@@ -50,7 +50,9 @@ static void put_declarations(struct emission *e, FILE *f)
 			if ((y = call_native(&e->M->calls.a[before])) && strcmp(function_of(e, x), function_of(e, y)))
 				y = NULL;
 		if (x && !y)
-			fprintf(f, "NATIVE const char *native_%s(struct native *);\n", function_of(e, x));
+			fprintf(f, "%s const char *%s(struct native *);\n",
+				node_native(node(e->M->m, x->alone))->file ? "NATIVE" : "extern __attribute__((visibility(\"default\")))",
+				function_of(e, x));
 	}
 }
 
@@ -307,8 +309,8 @@ static void put_run_native(struct emission *e, FILE *f, uint32_t c, const struct
 	struct native_attr *attr;
 	int nattr = native_attrs(e->M->m, n, &e->M->m->arena, &attr);
 
-	fprintf(f, "\tif (native_run(&m->scratch, %" PRIu32 ", native_%s, &(struct native){\n\t\t\t.in = (const struct native_tensor[]){",
-		c, function_of(e, x));
+	fprintf(f, "\tif (native_run(&m->scratch, %" PRIu32 ", %s, &(struct native){\n\t\t\t.in = (const struct native_tensor[]){", c,
+		function_of(e, x));
 	for (uint32_t i = 0; i < n->nin; i++)
 		put_tensor(e, f, &e->M->calls.a[c], call_operand(e->M, x, i), false);
 	fprintf(f, "{0}}, .nin = %" PRIu32 ",\n\t\t\t.out = (struct native_tensor[]){", n->nin);

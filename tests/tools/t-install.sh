@@ -50,4 +50,7 @@ is "$(alone env PKG_CONFIG_PATH="$here/elsewhere/tree/lib/pkgconfig" make -s -C 
 is "$(alone sh -c 'hone ge-load sum.txt -o sum.g && hone build sum.g --pass pass/softplus -o made/sum') $("$top/bin/ge-dump" made/sum.d/14-prune.g | grep -c Softplus)" \
 	"0 1" "hone build --pass"
 is "$(alone hone run-cmp made/sum.so sum.g)" 0 "and its numbers"
+cp -r elsewhere/tree/share/doc/hone/examples/operator operator
+is "$(alone env PKG_CONFIG_PATH="$here/elsewhere/tree/lib/pkgconfig" make -s -C operator "CC=${CC:-cc}") $(nm operator/moments.o | grep -c ' T moments')" "0 1" "examples/operator"
+is "$(echo '#include "hone.hpp"' | PKG_CONFIG_PATH="$here/elsewhere/tree/lib/pkgconfig" sh -c '! command -v g++ >/dev/null || g++ -std=c++17 $(pkg-config --cflags hone) -fsyntax-only -x c++ -' 2>&1; echo $?)" 0 "hone.hpp"
 done_testing

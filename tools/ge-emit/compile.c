@@ -329,7 +329,7 @@ static bool has_slow_path(const struct emission *e, int n)
 	return any;
 }
 
-void compile_model(struct emission *e, int n, const char *dir, const char *stem, int jobs)
+void compile_model(struct emission *e, int n, const char *dir, const char *stem, int jobs, const struct words *links)
 {
 	char *evaluator = has_slow_path(e, n) ? evaluator_archive() : NULL;
 	struct argv v = {0}, objects = {0};
@@ -348,6 +348,8 @@ void compile_model(struct emission *e, int n, const char *dir, const char *stem,
 	add(&v, xprintf("%s/%s.so", dir, stem));
 	for (size_t i = 0; i < objects.a.n; i++)
 		add(&v, xstrdup(objects.a.a[i]));
+	for (size_t i = 0; i < links->n; i++)
+		add(&v, xstrdup(links->a[i]));
 	add_words(&v, "-lm -pthread");
 	run_one(&v, "the linker");
 	make_archive(e->target, &objects, n > 1 ? e->model : e->name, dir, stem);

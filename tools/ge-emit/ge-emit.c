@@ -22,7 +22,8 @@ static int jobs, threads;
 static struct given_traces traces;
 static struct target_list given; /* none: this machine */
 
-enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK, OPT_TARGET, OPT_THREADS };
+enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK, OPT_TARGET, OPT_THREADS, OPT_LINK };
+static struct words links;
 enum { EMBED_MAX = 64 << 20, JOBS_MAX = 10000 };
 
 static error_t option(int key, char *arg)
@@ -34,6 +35,11 @@ static error_t option(int key, char *arg)
 	case OPT_EMBED: embed = true; return 0;
 	case OPT_REPORT: report = true; return 0;
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
+	case OPT_LINK:
+		if (access(arg, R_OK))
+			die_errno(EX_NOIN, "--link %s", arg);
+		vec_push(&links, arg);
+		return 0;
 	case OPT_TARGET: targets_add(&given, arg); return 0;
 	case 'j': jobs = (int)option_count("-j", arg, 1, JOBS_MAX); return 0;
 	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, THREADS_MAX); return 0;
@@ -202,7 +208,7 @@ static void write_model(struct emission *e, int n, const char *out)
 	emit_source(e, n, arena_printf(&e->M->m->arena, "%s/%s.c", dir, stem), header);
 	emit_header(e, arena_printf(&e->M->m->arena, "%s/%s", dir, header));
 	if (!no_compile)
-		compile_model(e, n, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN));
+		compile_model(e, n, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN), &links);
 	publish(e, dir, stem, out);
 	die_unhook(hook);
 	scratch_remove(&s);
@@ -301,6 +307,8 @@ static const struct argp_option options[] = {
 	{"target", OPT_TARGET, "NAME", 0,
 	 "make code for this target: %s (default: native); several with commas between them, or repeated: one library for all, of a graph each"},
 	{"threads", OPT_THREADS, "N", 0, "the library uses at most N threads (default: as planned)"},
+	{"link", OPT_LINK, "FILE", 0,
+	 "an object or a library with functions of your own (ge-shape --extern), linked into STEM.so; repeated: all"},
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path"},
 	{"report", OPT_REPORT, 0, 0, "print a table of kernels on standard output", -1},
 	{0},

@@ -5,8 +5,12 @@
 
 /* ---- compile.c ---- */
 /* dir/STEM.c, which has the code for n targets, to dir/STEM.so and dir/STEM.a, jobs compilers at a time; with the evaluator if there are opaque
- * steps. A compiler that fails: die(70). */
-void compile_model(struct emission *e, int n, const char *dir, const char *stem, int jobs);
+ * steps. links: files that are linked into STEM.so beside these. A compiler that fails: die(70). */
+struct words {
+	const char **a;
+	size_t n, cap;
+};
+void compile_model(struct emission *e, int n, const char *dir, const char *stem, int jobs, const struct words *links);
 /* Holds back the signals that end a process, so that nothing is left behind in the middle; on release they act. */
 void signals_hold(bool hold);
 

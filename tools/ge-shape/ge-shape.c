@@ -5,13 +5,16 @@
 #include "op/op.h"
 #include "op/pass.h"
 
-enum { OPT_SET = 0x100, OPT_SHAPE, OPT_CONST };
+enum { OPT_SET = 0x100, OPT_SHAPE, OPT_CONST, OPT_EXTERN };
 static struct bindings bound;
+static VEC(const char *) externs;
 
 static const struct argp_option options[] = {
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes, in the whole model"},
 	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input its shape (? leaves an extent as it is)"},
 	{"const", OPT_CONST, "INPUT=VALUE,...", 0, "make an input a constant: a number, or a list for one axis"},
+	{"extern", OPT_EXTERN, "DOMAIN.OP=FUNCTION[:RULE]", 0,
+	 "a C function computes that operator, which hone does not know; RULE: types of its results, as 'T[n,c] f32[c] -> T[n,1]'"},
 	{0},
 };
 
@@ -29,6 +32,10 @@ static error_t option(int key, char *arg)
 	case OPT_CONST:
 		option_name_once("--const", arg, '=');
 		vec_push(&bound.consts, arg);
+		return 0;
+	case OPT_EXTERN:
+		extern_check(arg);
+		vec_push(&externs, arg);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -84,6 +91,8 @@ static void shape(struct module *m, const struct pass_ctx *c)
 	struct known *known;
 
 	bind_all(m, &bound);
+	for (size_t i = 0; i < externs.n; i++)
+		extern_bind(m, externs.a[i]);
 	infer_declared(m, &known);
 	if (bounds_above_zero(m))
 		infer_declared(m, &known);
@@ -94,7 +103,7 @@ static void shape(struct module *m, const struct pass_ctx *c)
 static const struct pass pass = {
 	.run = shape,
 	.contract =
-		"Needs nothing. Changes types only, and inputs given with --const. Leaves every type as precise as the rules "
+		"Needs nothing. Changes types only, inputs given with --const and operators given with --extern. Leaves every type as precise as the rules "
 		"can make it.",
 };
 

@@ -64,6 +64,7 @@ static void own_run(struct hone *h, const char *command, enum stage_id after)
 	words_add(&shape.argv, "ge-shape");
 	words_add(&shape.argv, "--quiet");
 	words_add(&shape.argv, text(h, "--facts=%s", shape.facts));
+	given_add(h, &shape.argv, "own");
 	words_add(&shape.argv, "-o");
 	words_add(&shape.argv, next);
 	words_add(&shape.argv, own.out);
