@@ -1,6 +1,6 @@
 /* Groups of several contractions by default, against their parts apart.
  *
- *   build/bench/groups [--count N] [--seed N] [--budget S]      100 groups, seed 1, 0.4 s a group and turn
+ *   build/bench/groups [--count N] [--from N] [--seed N] [--budget S]      100 groups, seed 1, 0.4 s a group and turn
  *
  * A group is drawn: two or three convolutions or products in a row, elementwise operators after each. The default schedule makes one kernel
  * of it, and one of each of its parts: a contraction and what is after it. The parts run one after the other, as in a model, because a
@@ -20,10 +20,10 @@
 #include "lower/lower.h"
 #include "answer.h"
 
-enum { OPT_COUNT = 1000, OPT_SEED, OPT_BUDGET, TURNS = 3, PARTS_MAX = 3, TEXT = 2048, COLD = 32 << 20 };
+enum { OPT_COUNT = 1000, OPT_FROM, OPT_SEED, OPT_BUDGET, TURNS = 3, PARTS_MAX = 3, TEXT = 2048, COLD = 32 << 20 };
 #define WANTED        1.05
 #define CHANNELS_LAST "@0,2,3,1"
-static int count = 100;
+static int count = 100, from; /* groups; how many of them are drawn, but not timed */
 static uint64_t seed = 1;
 static double budget = 0.4;
 static struct arena arena;
@@ -33,6 +33,7 @@ static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case OPT_COUNT: count = (int)option_count("--count", arg, 1, 1000000); return 0;
+	case OPT_FROM: from = (int)option_count("--from", arg, 0, 1000000); return 0;
 	case OPT_SEED: seed = option_count("--seed", arg, 0, SIZE_MAX); return 0;
 	case OPT_BUDGET: budget = option_number("--budget", arg, 0.001, 1e6); return 0;
 	default: return ARGP_ERR_UNKNOWN;
@@ -298,6 +299,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (!(r = runner_open(NULL, 30, &arena, &why)))
 		die(EX_NOTAVAIL, "%s", why);
 	printf("# %s\n# ratio\tfrom\tto\tus\tapart us\ttask\n", runner_target(r));
+	for (int i = 0; i < from; i++)
+		draw_group(&g);
 	for (int i = 0; i < count; i++) {
 		struct group x = draw_group(&g);
 		double ratio = time_group(&x);
@@ -314,6 +317,7 @@ static int run(const struct tool *t, struct tool_args *a)
 static const struct argp_option options[] = {
 	{"budget", OPT_BUDGET, "S", 0, "seconds a group and turn (0.4)", 0},
 	{"count", OPT_COUNT, "N", 0, "groups to draw (100)", 0},
+	{"from", OPT_FROM, "N", 0, "groups to draw before these, without timing them (0)", 0},
 	{"seed", OPT_SEED, "N", 0, "of what is drawn (1)", 0},
 	{0},
 };
