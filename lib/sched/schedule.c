@@ -695,8 +695,11 @@ static bool has_scan(struct loop_prog *p)
 	return found;
 }
 
-/* Are the parts scheduled apart, not as one by a template? */
-static bool are_apart(struct loop_prog *p, uint32_t parts) { return parts > 1 && !has_scan(p) && !chain_fits(p); }
+/* Are the parts scheduled apart, not as one by a template? A chain is one where rows are reduced between its two products. */
+static bool are_apart(struct loop_prog *p, uint32_t parts)
+{
+	return parts > 1 && !has_scan(p) && !(count_reductions(p) > 2 && chain_fits(p));
+}
 
 bool schedule_has_producer(struct loop_prog *p)
 {
