@@ -413,9 +413,11 @@ static void lay_out_channels(struct schedule *r, stage_id s)
 	static const char *const order[] = {"lines", "channels"};
 	struct loop_prog *p = r->p;
 	stage_id product = find_anchor(p);
-	int a = product && lstage(p, product)->nspatial == lstage(p, s)->nspatial ? sched_constants_axis(p, product) : -1;
+	int a = transformed_channels(r, s);
 	const char *name = sym_str(lbuf(p, lstage(p, s)->out)->name), *sample = sched_name(r, "%s.order", name);
 
+	if (a < 0 && product && lstage(p, product)->nspatial == lstage(p, s)->nspatial)
+		a = sched_constants_axis(p, product);
 	if (a < 0 || a == lstage(p, s)->nspatial - 1 || lstage(p, s)->nspatial < 3 || p->usual)
 		return;
 	if (sched_word(r, sample, order, 2, lstage(p, s)->axis[a].extent >= r->lanes) == 1 && !sched_axis_last(r, name, s, a))

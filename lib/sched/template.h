@@ -176,9 +176,10 @@ double sched_moved(struct loop_prog *p, nest_id loop, int64_t steps);
 /* ---- templates ---- */
 
 /* One a file. false: it does not fit; the program is untouched then. */
-bool template_tile(struct schedule *r, stage_id anchor);   /* contraction, convolution, window: a register tile */
-bool template_transformed(struct schedule *r);             /* a product between two transforms (Winograd): block by block */
-bool template_windows(struct schedule *r);                 /* windows combined along their last axis after the others */
+bool template_tile(struct schedule *r, stage_id anchor);       /* contraction, convolution, window: a register tile */
+bool template_transformed(struct schedule *r);                 /* a product between two transforms (Winograd): block by block */
+int transformed_channels(struct schedule *r, stage_id result); /* the axis of channels of that result of it; -1: it is none of it */
+bool template_windows(struct schedule *r);                     /* windows combined along their last axis after the others */
 bool template_windows_apart(struct schedule *r);           /* windows reduced more than once (the greatest, then its place): a tile each */
 bool template_scan(struct schedule *r);                    /* step by step: recurrent networks, cumulative sums */
 bool template_sums(struct schedule *r);                    /* several products */

@@ -263,6 +263,13 @@ static void map_pad(struct schedule *r, const struct transformed *q)
 	sched_try(r, PRIM_VECTOR, split ? loop_part(r, c, 1) : c);
 }
 
+int transformed_channels(struct schedule *r, stage_id result)
+{
+	struct transformed q = {0};
+
+	return find_stages(r->p, &q) && find_axes(r, &q) && q.result == result ? q.o : -1;
+}
+
 bool template_transformed(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
