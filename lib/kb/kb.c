@@ -259,6 +259,14 @@ void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *o
 	out->n = n;
 }
 
+void kb_find_task(struct kb *k, struct digest task, struct kb_list *out, struct arena *a)
+{
+	struct store_range r = {.by_task = true, .task = task, .hi = most};
+
+	find(k, &r, NULL, out, a);
+	kb_weigh(out);
+}
+
 void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena *a)
 {
 	struct store_range r = {0};

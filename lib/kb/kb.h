@@ -87,6 +87,8 @@ struct kb_list {
 	size_t n, cap;
 };
 void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *out, struct arena *a);
+/* Records of the task whose text has this digest. */
+void kb_find_task(struct kb *k, struct digest task, struct kb_list *out, struct arena *a);
 /* Records whose id begins with these hexadecimal digits. */
 void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena *a);
 /* Digest of a trace without the lines at its head that begin with "#" (version, and what it was made for). It names the schedule. */
@@ -119,6 +121,16 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
  * (cold, "": none, NULL: whichever) win before others. One that was measured elsewhere does not win if its plan was measured here. */
 const struct kb_record *kb_best_plan(const struct kb_list *l, const char *task, const char *target, const char *base, const char *cold,
 				     struct arena *a);
+/* How a plan that wins stands now: what the segment takes with it, and with the usual groups, in units of what these took when it was timed. A kernel
+ * that only one of them has (fields kernels, usual-kernels) counts with what its own record saves, unless it had that trace then. */
+struct kb_standing {
+	double plan, usual;
+};
+struct kb_standing kb_standing(struct kb *k, const struct kb_record *plan, const char *target, struct arena *a);
+/* True if it is still materially faster: only then it is used. */
+bool kb_stands(struct kb_standing s);
+/* A kernel in these fields: "0.412:TASK:TRACE", its share of the segment's time, and digests; trace NULL: "default" for the last. */
+const char *kb_kernel_text(double share, const char *task, const char *trace, struct arena *a);
 /* The plan that wins for a segment, named by its text, and the reason in words; *why NULL: there is no record of kind "graph". */
 const struct kb_record *kb_why_plan(struct kb *k, const char *task, const char *target, struct arena *a, const char **why);
 /* The mean or bound that the choice above goes by; INFINITY: it has neither. The mean is that of the last remeasurement of the trace in

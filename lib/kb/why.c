@@ -119,6 +119,15 @@ static const char *plan_in_words(const struct kb_record *r, struct arena *a)
 			    kb_shown(how ? how : "", a));
 }
 
+/* What kernels that were tuned since make of the plan that wins; "": nothing. */
+static const char *standing_in_words(struct kb_standing s, struct arena *a)
+{
+	if (kb_stands(s) && s.usual == 1)
+		return "";
+	return arena_printf(a, "%s: with the kernels that were tuned since, %.4f of the usual groups' time then, these themselves %.4f\n",
+			    kb_stands(s) ? "used" : "not used", s.plan, s.usual);
+}
+
 /* Plans of whole models: each as it was measured. */
 static const char *whole_in_words(const struct kb_list *l, const char *target, struct arena *a)
 {
@@ -147,7 +156,9 @@ const struct kb_record *kb_why_plan(struct kb *k, const char *task, const char *
 	}
 	const struct kb_record *best = kb_best_plan(&l, task, target, NULL, NULL, a);
 	*why = explain(&rule_plans, k, &l, target, NULL, best, a);
-	if (best)
-		*why = arena_printf(a, "%s%s", plan_in_words(best, a), *why);
-	return best;
+	if (!best)
+		return NULL;
+	struct kb_standing s = kb_standing(k, best, target, a);
+	*why = arena_printf(a, "%s%s%s", plan_in_words(best, a), *why, standing_in_words(s, a));
+	return kb_stands(s) ? best : NULL;
 }

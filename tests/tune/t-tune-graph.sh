@@ -94,12 +94,26 @@ ok $? "a second time the same bytes"
 build none -q --no-kb && HONE_KB=$PWD/here.kb build plain -q --no-kb && sed 's/plain/none/g' plain.c | cmp - none.c && same_graph plain.d/*-layout.g usual.g &&
 	build anchor -q --kb here.kb --model none && same_graph anchor.d/*-layout.g usual.g
 ok $? "--no-kb and --model none: the usual groups"
+# Kernels that were tuned since, of the usual groups or of the plan, as records say: the plan stands, or does not.
+tuned() { # RATIO GRAPH
+	tune-op --tasks "$2" | while IFS= read -r task; do
+		printf 'hone-kb 1\nrecord\nkind kernel\ntask %s\n%s\ntrace x\nverdict faster\nagainst default\nratio %s\nlo %s\nhi %s\nmean %s\n\n' "$task" "$(grep '^target ' won)" "$1" "$1" "$1" "$1"
+	done
+}
+tuned 0.2 usual.g | kb put --here --kb here.kb 2>err && tune-graph --recall --kb here.kb m.g -o known.g 2>err && same_graph known.g m.g &&
+	grep -q '^tune-graph: 1 of 2 segments keep their usual groups, whose kernels were tuned since' err
+ok $? "kernels of the usual groups are faster by now"
+text=$(sed -n 's/^task //p' won)
+kb why --kb here.kb "$text" >why
+is "$? $(grep -c '^not used: with the kernels that were tuned since, 0\.[45].* of the usual groups. time then, these themselves 0\.2' why)" "1 1" "kb why says so"
+tuned 0.1 won.g | kb put --here --kb here.kb 2>err && tune-graph --recall --kb here.kb m.g -o known.g 2>err && same_graph known.g won.g
+is "$? $(kb why --kb here.kb "$text" | grep -c '^used: with the kernels that were tuned since, 0\.0')" "0 1" "then those of the plan, too"
 refused 64 --recall "--recall and a search" tune-graph --recall --seconds 1 m.g -o never.g
 cat m.g m.g | tune-graph -q --recall --kb here.kb | ge-stat --digest - >both && [ "$(sort -u both | wc -l) $(wc -l <both)" = "1 2" ]
 ok $? "--recall of several graphs"
 
 # kb says which plan wins, and why.
-text=$(sed -n 's/^task //p' won) plan=$(sed -n 's/^plan //p' won)
+plan=$(sed -n 's/^plan //p' won)
 kb why "$text" >why
 is "$? $(grep -c '^no record wins' why)" "1 1" "kb why: no plan wins"
 kb put --kb won2.kb <won 2>err && kb why --kb won2.kb "$text" >why

@@ -82,6 +82,10 @@ void book_put(const struct book *b, const struct segment *s, const struct choice
 		kb_set_field(&r, "expected", arena_printf(&a, "%.6g", c->expected), &a);
 		kb_set_field(&r, "expected-by", c->like_usual ? "usual" : arena_printf(&a, "%zu", c->like), &a);
 	}
+	if (c->kernels) {
+		kb_set_field(&r, "kernels", c->kernels, &a);
+		kb_set_field(&r, "usual-kernels", c->usual_kernels, &a);
+	}
 	measurement_put(&r, &c->result, &a);
 	if (remeasurement)
 		kb_set_field(&r, "remeasurement", arena_printf(&a, "%d", remeasurement), &a);
@@ -157,10 +161,15 @@ void book_recall(const struct book *b, struct segment *s, bool here, struct aren
 		if ((here && !so) || !choice_parse(field(r, "plan"), s->n, won, a))
 			l.a[i] = l.a[--l.n];
 	}
-	while ((r = kb_best_plan(&l, s->text, b->target, base, cold_text(b, a), a)) && b->trusted && !kb_is_trusted(b->kb, r)) {
+	r = kb_best_plan(&l, s->text, b->target, base, cold_text(b, a), a);
+	while (r && b->trusted && !kb_is_trusted(b->kb, r)) {
 		s->foreign = true;
 		l.a[r - l.a] = l.a[--l.n];
+		r = kb_best_plan(&l, s->text, b->target, base, cold_text(b, a), a);
 	}
+	s->overtaken = r && !kb_stands(kb_standing(b->kb, r, b->target, a));
+	if (s->overtaken)
+		return;
 	if (!r)
 		return;
 	choice_parse(field(r, "plan"), s->n, won, a);

@@ -55,7 +55,7 @@ static void show(struct tuning *t)
 static bool measure(struct tuning *t, struct choice *c, uint64_t number)
 {
 	struct bench *b = &t->bench;
-	bool there = bench_measure(b, c, SEEDS * t->seed + number, &c->result, &t->arena);
+	bool there = bench_measure(b, c, SEEDS * t->seed + number, &t->arena);
 
 	if (stop)
 		return false;

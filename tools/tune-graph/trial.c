@@ -237,17 +237,25 @@ void bench_whole(struct bench *b, const char *usual, const char *other, struct m
 	*r = of[PROCESSES / 2];
 }
 
-bool bench_measure(struct bench *b, const struct choice *c, uint64_t seed, struct measurement *r, struct arena *a)
+bool bench_measure(struct bench *b, struct choice *c, uint64_t seed, struct arena *a)
 {
+	struct kernels k = {0};
+
 	if (!b->usual) {
 		const char *usual = file_of(b, "usual", a);
 		if (!build(b, &b->segment->usual, usual, a))
 			return false;
 		b->usual = usual;
+		kernels_read(file_of(b, "usual.given.g", a), &b->usual_kernels, a);
 	}
-	if (build(b, c, file_of(b, "other", a), a))
-		judge(b, seed, r, a);
-	else
-		*r = (struct measurement){.verdict = VERDICT_BUILD, .why = tool_said(b, a)};
+	if (!build(b, c, file_of(b, "other", a), a)) {
+		c->result = (struct measurement){.verdict = VERDICT_BUILD, .why = tool_said(b, a)};
+		return true;
+	}
+	kernels_read(file_of(b, "other.given.g", a), &k, a);
+	c->kernels = kernels_text(&k, &b->usual_kernels, b->usual_kernels.seconds, a);
+	c->usual_kernels = kernels_text(&b->usual_kernels, &k, b->usual_kernels.seconds, a);
+	vec_free(&k);
+	judge(b, seed, &c->result, a);
 	return true;
 }

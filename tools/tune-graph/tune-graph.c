@@ -230,7 +230,7 @@ static void write_tuned(const char *options, struct stream_writer *w, const char
 static void recall_module(struct tuning *t, struct module *m, const char *options, struct stream_writer *w)
 {
 	struct segments s = {0};
-	size_t foreign = 0;
+	size_t foreign = 0, overtaken = 0;
 
 	t->bench.cold_bytes = t->book.cold_bytes = runner_cold_bytes(m, &target);
 	t->won = 0;
@@ -240,11 +240,14 @@ static void recall_module(struct tuning *t, struct module *m, const char *option
 		book_recall(&t->book, &s.a.a[i], false, &t->arena);
 		t->won += s.a.a[i].won != NULL;
 		foreign += s.a.a[i].foreign;
+		overtaken += s.a.a[i].overtaken;
 		if (t->why)
 			tell_segment(&s.a.a[i], i, s.a.n);
 	}
 	if (t->won)
 		note("%zu of %zu segments have groups that were measured to be faster", t->won, s.a.n);
+	if (overtaken)
+		note("%zu of %zu segments keep their usual groups, whose kernels were tuned since others won", overtaken, s.a.n);
 	if (foreign)
 		note("of %zu segments a record says which groups are faster, but it was not measured here; hone tune --graph times them",
 		     foreign);

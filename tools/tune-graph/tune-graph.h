@@ -21,6 +21,8 @@ struct choice {
 	size_t like;      /* else by so many other segments; 0: the prediction itself */
 	bool measured;
 	struct measurement result; /* against the usual */
+	const char *kernels,
+		*usual_kernels; /* that only these groups have, and only the usual ones, as records have them; NULL: not built */
 };
 struct choices {
 	struct choice *a;
@@ -44,6 +46,7 @@ struct segment {
 	VEC(const sym *) part;    /* for each place: the names of its nodes in a plan, by statement */
 	bool done;                /* searched before, with as many trials */
 	const struct choice *won; /* confirmed to be faster; NULL: none */
+	bool overtaken;           /* what won is slower than the usual groups by kernels that were tuned since */
 	bool foreign;             /* what won was measured elsewhere, or with weights that were not as cold */
 	double mean;              /* of the choice that won, against the usual one, over all measurements */
 	bool failed;              /* its usual groups have no library */
@@ -65,6 +68,21 @@ const uint32_t *segment_groups(struct module *m, const struct plan_text *plan, s
 /* The plan of the whole model that the winners make; what no segment has is left to the rules. */
 void segments_plan(const struct segments *s, const char *plain, struct plan_text *out);
 
+/* ---- kernels.c: what groups become ---- */
+
+struct kernels {
+	struct {
+		const char *task, *trace; /* NULL: the default */
+		double seconds;           /* predicted, of all its places together */
+	} * a;
+	size_t n, cap;
+	double seconds; /* of all */
+};
+/* The kernels of a graph that ge-schedule wrote. Arena. */
+void kernels_read(const char *path, struct kernels *out, struct arena *a);
+/* Those of x that y has not, or fewer of, as a field of a record; shares are of `whole` seconds. */
+const char *kernels_text(const struct kernels *x, const struct kernels *y, double whole, struct arena *a);
+
 /* ---- trial.c: building and timing ---- */
 
 /* Where the time went, in seconds. */
@@ -81,6 +99,7 @@ struct bench {
 	struct module *m;        /* of the segment */
 	struct digest digest;
 	const char *usual; /* stem of the library of the usual grouping; NULL: not built */
+	struct kernels usual_kernels;
 };
 /* Runs a tool with these words; its exit code. out: file for its standard output, or NULL. What it said is in FOLDER/said. */
 int tool_run(const struct bench *b, const char *out, const char *const *word);
@@ -90,9 +109,9 @@ const char *tool_said(const struct bench *b, struct arena *a);
 void bench_begin(struct bench *b, struct segment *s, struct module *m);
 /* Lays the groups out, and predicts their seconds; infinite: that cannot be, and *why says why. */
 double bench_predict(struct bench *b, const struct choice *c, struct arena *a, const char **why);
-/* Builds it, compares its results with those of the usual grouping, and times it against that. False: the usual one has no library. */
-bool bench_measure(struct bench *b, const struct choice *c, uint64_t seed, struct measurement *r, struct arena *a);
-/* bench_measure for whole models, of files with groups and layouts: the median of three processes, or the first verdict that is no timing. */
+/* Builds it, compares its results with those of the usual grouping, and times it against that: c->result. False: the usual one has no library. */
+bool bench_measure(struct bench *b, struct choice *c, uint64_t seed, struct arena *a);
+/* The same for whole models, of files with groups and layouts: the median of three processes, or the first verdict that is no timing. */
 void bench_whole(struct bench *b, const char *usual, const char *other, struct measurement *r, struct arena *a);
 
 /* ---- expect.c ---- */
