@@ -128,6 +128,8 @@ build/gen/lib/search/strategies.inc: $(STRATEGIES) lib/search/strategies
 build/lib/search/search.o: build/gen/lib/search/strategies.inc
 build/lib/runner/compile_server.o: build/gen/lib/runner/compile_server.in.inc build/gen/lib/runner/compile_order.h.inc
 
+build/tools/ge-dot/html.o: build/gen/tools/ge-dot/page.css.inc build/gen/tools/ge-dot/page.js.inc
+
 # Of the list of stages, the passes that every graph goes through.
 build/gen/passes.inc: tools/hone/stages.h Makefile
 	@mkdir -p $(@D)

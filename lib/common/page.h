@@ -1,4 +1,4 @@
-/* Reports as one page of HTML: no scripts, nothing from elsewhere, light or dark as the reader has it. Pictures take their colours from the
+/* Reports as one page of HTML: nothing from elsewhere, whole without scripts, light or dark as the reader has it. Pictures take their colours from the
  * page: var(--ink), --soft, --line, --page, --mark, --base, --better, --tint. */
 #ifndef HONE_PAGE_H
 #define HONE_PAGE_H

@@ -42,6 +42,39 @@ is "$(ge-dot -q --limit 2 m.g | grep -c '^ *n.*label.*\(Add\|Fused\)') $(ge-dot 
 	"then keeps the first nodes"
 is "$(ge-dot --around 'the group' --steps 1 m.g | sed -n 's/^ *n[0-9]* \[label="\([^"\\]*\).*/\1/p' | tr '\n' ' ')" "Add Exp Sin Neg If Mul " "around a group"
 refused 64 "no node, group, input or output 'none'" "around nothing" ge-dot --around none m.g
+
+# ---- the page ----
+
+ge-dot --html m.g >m.html
+is "$(grep -c '<g class="node' m.html) $(grep -c '<path ' m.html) $(grep -c '<g class="group"' m.html) $(grep -c '</html>' m.html)" "9 11 1 1" "a page has the same"
+"${HONE_PYTHON:-python3}" - m.html 2>err <<'END' && [ ! -s err ]
+import json, re, sys
+d = json.loads(re.search('id="data">(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1))
+assert len(d["items"]) == 10 and len(d["lines"]) == 11, d
+assert d["items"][3]["n"] == r'a "b" \n' and d["items"][3]["i"] == ["x: f32[2]", "@one: f32[]"], d["items"][3]
+assert d["groups"][1] == {"n": "the group", "t": "12.3 us"} and d["items"][4]["g"] == 1 and d["items"][6]["b"] == "then", d
+END
+ok $? "and what is known of each node, as JSON"
+printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[2]\n  "</script><b>" = Relu(x) {k="<!--"}\n  output y = "</script><b>"\n}\n' |
+	sed 's/Relu/a.b/' | ge-load | ge-dot --html -o odd.html
+is "$(grep -c '<b>' odd.html) $(grep -c '<!--' odd.html) $(grep -o '</script>' odd.html | wc -l)" "0 0 3" "names are no tags"
+nothing "nothing comes from elsewhere" "$(grep -oE '(src|href)="[^#][^"]*"|url\([^)]*\)|@import|https?://[^"]*' m.html)"
+hone passes -q --set batch=1 --until plan "$top/examples/digits/digits.onnx" -o planned.g && ge-dot --html planned.g >planned.html
+is "$(sed -n '/class="arena"/,/<\/svg>/p' planned.html | grep -c '<rect') $(grep -c '^<tr><td' planned.html)" \
+	"$(ge-plan --why planned.g 2>&1 >/dev/null | awk '/bytes at/ { n++ } / workspace [1-9][0-9]*$/ { n++ } END { print n }') $(ge-dump planned.g | grep -c hone.Fused)" \
+	"a block for each value and workspace of the plan, a row for each group"
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -n "$browser" ]; then
+	for width in 390 1280; do
+		sed "s|</body>|<script>document.title = 'wide ' + document.documentElement.scrollWidth + ' shown ' + document.querySelectorAll('.part.in .node').length</script>&|" planned.html >seen.html
+		timeout 60 "$browser" --headless --no-sandbox --disable-gpu --window-size=$width,900 --dump-dom "file://$PWD/seen.html" >dom.html 2>/dev/null
+		sed -n 's/.*<title>wide \([0-9]*\) shown \([0-9]*\).*/\1 \2/p' dom.html >seen
+		awk -v most=$width 'NR == 1 && $1 <= (most < 500 ? 500 : most) && $2 > 3 { good = 1 } END { exit !good }' seen
+		ok $? "a browser $width wide shows nodes, and nothing beyond its window: $(cat seen)"
+	done
+else
+	skip "a browser shows it" "no chromium"
+fi
 if command -v dot >/dev/null; then
 	dot -Tsvg m.dot >m.svg 2>err && [ "$(grep -c '<g id="node' m.svg) $(grep -c '<g id="edge' m.svg) $(grep -c '<g id="clust' m.svg)" = "9 11 1" ] &&
 		grep -q '>a &quot;b&quot; \\n</text>' m.svg
