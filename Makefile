@@ -328,6 +328,16 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/hone $(DESTDIR)$(PREFIX)/lib/libhone.a $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
 	for page in $(PAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 
+# Packages: what make install puts under a folder, as a wheel for pip (clients/python) and as a Debian package.
+wheel: all
+	@rm -rf build/wheel
+	@$(MAKE) -s --no-print-directory install DESTDIR=$(CURDIR)/build/wheel/root PREFIX=/hone
+	@$(PYTHON) -B clients/python/wheel.py build/wheel/root/hone -o build/wheel && rm -rf build/wheel/root
+deb: all
+	@rm -rf build/deb
+	@$(MAKE) -s --no-print-directory install DESTDIR=$(CURDIR)/build/deb/root PREFIX=/usr
+	@share/deb/deb.sh build/deb/root build/deb && rm -rf build/deb/root
+
 help:
 	@echo 'make                builds all tools into bin/'
 	@echo 'make demo           installs what is missing, builds, compiles and tunes a network that reads digits'
@@ -336,6 +346,7 @@ help:
 	@echo 'make bench          times models beside these'
 	@echo 'make conformance    ONNX conformance cases; make soak: long random tests; make fuzz: fuzzing'
 	@echo 'make install        into PREFIX ($(PREFIX)), under DESTDIR; make uninstall takes it back'
+	@echo 'make wheel          a package for pip, with the Python interface, into build/wheel; make deb: one for Debian, into build/deb'
 	@echo 'make model          learns the cost model from bench/records; make winners: what wins of them into share/kb'
 	@echo 'make CROSS=aarch64-linux-gnu-   builds for another kind of CPU; make cross-deps installs what that needs'
 	@echo 'make clean          removes bin/ and build/'
@@ -343,6 +354,6 @@ help:
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo model winners check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install uninstall help clean
+.PHONY: all deps test-deps demo model winners check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install uninstall wheel deb help clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

@@ -144,6 +144,10 @@ else
 		pass_over torch.sh 'no python with torch and torchvision'
 fi
 
+torch2=$(python_with 'torch._dynamo, torchvision, onnx, onnxscript')
+[ -n "$torch2" ] && try torch_compile.py '| graph_break' env HONE="$top/bin/hone" PYTHONPATH="$top/clients/python" "$torch2" -B bench/torch_compile.py graph_break ||
+	pass_over torch_compile.py 'no python with torch 2, torchvision, onnx and onnxscript'
+
 known=$(sed -n 's/^ABI = \([0-9]*\) .*/\1/p' bench/native.py)
 [ -n "$known" ] && grep -q "HONE_MODEL_ABI = $known }" lib/runner/model_abi.h
 ok $? "native.py knows the interface of libraries"
