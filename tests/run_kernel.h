@@ -28,11 +28,15 @@ __attribute__((unused)) static bool compiler_takes(const char *task)
 	return !strstr(target_compiler_version(NULL), "lang") || !(strstr(task, "f16") || strstr(task, "to=10"));
 }
 
+/* Options of the compiler after those of the target. */
+__attribute__((unused)) static const char *compile_more = "";
+
 /* NAME.c as ./NAME.so, for t, loaded; NULL: it does not compile. */
 __attribute__((unused)) static void *compile_library(const char *name, const struct target *t)
 {
 	char *path = xprintf("./%s.so", name);
-	char *command = xprintf("%s %s -w -shared -fPIC -o %s %s.c -lm", target_compiler(NULL), target_cflags(t), path, name);
+	char *command =
+		xprintf("%s %s %s -w -shared -fPIC -o %s %s.c -lm", target_compiler(NULL), target_cflags(t), compile_more, path, name);
 	void *lib = system(command) ? NULL : dlopen(path, RTLD_NOW);
 
 	free(command);
