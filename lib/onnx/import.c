@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/filename.h"
 #include "common/shown.h"
 #include "graph/check.h"
 #include "graph/stream.h"
@@ -640,11 +641,7 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	return c.m;
 }
 
-bool onnx_is_path(const char *path)
-{
-	size_t n = path ? strlen(path) : 0;
-	return n > 5 && (!strcmp(path + n - 5, ".onnx") || !strcmp(path + n - 5, ".gguf"));
-}
+bool onnx_is_path(const char *path) { return path && (filename_ends(path, ".onnx") || filename_ends(path, ".gguf")); }
 
 /* A file whose name says nothing begins as a model does: an ONNX file with a version, a number in its first field. */
 static bool looks_like_onnx(const char *path)

@@ -1,6 +1,7 @@
 /* Inputs of a run: from files, or random in the range that the graph accepts. */
 #include <stdio.h>
 #include <string.h>
+#include "common/filename.h"
 #include "common/msg.h"
 #include "graph/kinds.h"
 #include "graph/symbols.h"
@@ -35,12 +36,6 @@ static int find_or_die(struct module *m, const char *name, const char *what)
 	for (size_t k = 0; k < g->in.n; k++)
 		list = xprintf("%s%s%s", list, k ? ", " : "", sym_str(val(m, g->in.a[k])->name));
 	die(EX_BADUSE, "%s: the model has no input %s; it has %s", what, name, *list ? list : "none");
-}
-
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), k = strlen(end);
-	return n >= k && !strcmp(s + n - k, end);
 }
 
 /* Input i is of this file, and of no other. */
@@ -93,7 +88,7 @@ static void read_files(struct module *m, const struct input_spec *s, struct give
 	for (size_t f = 0; f < s->files.n; f++) {
 		const char *arg = s->files.a[f], *eq = strchr(arg, '=');
 		int at;
-		if (!eq && ends_in(arg, ".npz")) {
+		if (!eq && filename_ends(arg, ".npz")) {
 			read_npz(m, arg, in);
 			continue;
 		}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "common/filename.h"
 #include "common/msg.h"
 #include "common/outfile.h"
 #include "op/npy.h"
@@ -33,12 +34,6 @@ struct samples {
 	struct mapped raw;
 	int64_t at, count; /* samples of it */
 };
-
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), k = strlen(end);
-	return n >= k && !strcmp(s + n - k, end);
-}
 
 /* ---- the inputs ---- */
 
@@ -185,12 +180,12 @@ static void open_next(struct samples *s)
 {
 	s->path = s->paths.a[s->next++];
 	s->at = s->count = 0;
-	if (ends_in(s->path, ".npy")) {
+	if (filename_ends(s->path, ".npy")) {
 		s->rows = npy_rows_open(s->path);
 		s->count = samples_in(s, only_input(s), s->rows->dtype, s->rows->type.kind == 'V', s->rows->rank, s->rows->dims);
 		if (s->rows->rank < 1)
 			die(EX_BADDATA, "%s: a number, no array", s->path);
-	} else if (ends_in(s->path, ".npz")) {
+	} else if (filename_ends(s->path, ".npz")) {
 		open_npz(s);
 	} else {
 		open_raw(s);

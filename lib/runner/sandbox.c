@@ -256,14 +256,16 @@ static uint64_t mapped_now(void)
 static bool set_limits(const struct isolate_limits *l)
 {
 	enum { STACK = 8 << 20 };
+#ifdef __SANITIZE_ADDRESS__
+	static const bool maps_all = true; /* there is */
+#else
+	static const bool maps_all = false;
+#endif
 	uint64_t now = mapped_now();
 	bool good = limit(RLIMIT_CPU, (rlim_t)ceil(l->cpu) + 1) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_CORE, 0) &&
 		    limit(RLIMIT_NPROC, 0) && limit(RLIMIT_STACK, STACK) && limit(RLIMIT_MEMLOCK, 0) && limit(RLIMIT_MSGQUEUE, 0) &&
 		    limit(RLIMIT_NOFILE, (rlim_t)l->channel + 8);
-#ifndef __SANITIZE_ADDRESS__ /* maps all there is */
-	good = good && now && limit(RLIMIT_AS, now + l->memory);
-#endif
-	return good;
+	return good && (maps_all || (now && limit(RLIMIT_AS, now + l->memory)));
 }
 
 /* Nothing of the file systems can be changed from here on. */

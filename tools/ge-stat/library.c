@@ -1,18 +1,12 @@
 /* Compiled models: a library has no graph, but says the targets that it has the code for. */
 #define _GNU_SOURCE
 #include <string.h>
+#include "common/filename.h"
 #include "common/json.h"
 #include "common/msg.h"
 #include "common/outfile.h"
 #include "common/shown.h"
 #include "ge-stat.h"
-
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), k = strlen(end);
-
-	return n >= k && !strcmp(s + n - k, end);
-}
 
 static bool begins_with(const struct mapped *m, const char *start) { return m->n >= strlen(start) && !memcmp(m->p, start, strlen(start)); }
 
@@ -29,7 +23,7 @@ bool print_library(const char *path, bool json)
 {
 	struct mapped m;
 
-	if (!ends_in(path, ".so") && !ends_in(path, ".a"))
+	if (!filename_ends(path, ".so") && !filename_ends(path, ".a"))
 		return false;
 	mapped_open(&m, path);
 	if (!begins_with(&m, "\177ELF") && !begins_with(&m, "!<arch>\n")) {

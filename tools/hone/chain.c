@@ -4,19 +4,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/filename.h"
 #include "common/progress.h"
 
 /* ---- in which builds a stage runs ---- */
 
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), k = strlen(end);
-
-	return n >= k && !strcmp(s + n - k, end);
-}
-
 static bool ALWAYS(const struct hone *h) { return true; }
-static bool FROM_ONNX(const struct hone *h) { return !ends_in(h->model, ".g"); }
+static bool FROM_ONNX(const struct hone *h) { return !filename_ends(h->model, ".g"); }
 static bool FOR_FILE(const struct hone *h) { return h->verb->id == V_SIMPLIFY; }
 static bool FOR_RUNS(const struct hone *h) { return h->verb->id == V_BUILD || h->verb->id == V_TUNE || h->verb->id == V_PASSES; }
 static bool GEARS(const struct hone *h)

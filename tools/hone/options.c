@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/filename.h"
 #include "common/nearest.h"
 #include "common/option.h"
 #include "common/shown.h"
@@ -287,21 +288,14 @@ static void take_file(struct hone *h, const char *file)
 		die(EX_BADUSE, "%s: an argument too many; hone help %s", file, h->verb->name);
 }
 
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), k = strlen(end);
-
-	return n > k && !strcmp(s + n - k, end);
-}
-
 /* The name of a model's file without folder, .onnx, .gguf and .pb. */
 static const char *stem_of(struct hone *h, const char *model)
 {
 	const char *name = base_name(model);
 
-	if (ends_in(name, ".onnx") || ends_in(name, ".gguf"))
+	if (filename_ends(name, ".onnx") || filename_ends(name, ".gguf"))
 		name = text(h, "%.*s", (int)strlen(name) - 5, name);
-	return ends_in(name, ".pb") ? text(h, "%.*s", (int)strlen(name) - 3, name) : name;
+	return filename_ends(name, ".pb") ? text(h, "%.*s", (int)strlen(name) - 3, name) : name;
 }
 
 static void check_places(struct hone *h)
@@ -317,12 +311,12 @@ static void check_places(struct hone *h)
 		die(EX_BADUSE, "quantize: where to? -o OUT.onnx");
 	if (!h->stem && h->verb->id & LIBRARIES)
 		h->stem = stem_of(h, h->model);
-	if (h->verb->id & LIBRARIES && ends_in(base_name(h->stem), ".so"))
+	if (h->verb->id & LIBRARIES && filename_ends(base_name(h->stem), ".so"))
 		h->stem = text(h, "%.*s", (int)strlen(h->stem) - 3, h->stem);
 	if (h->verb->id & LIBRARIES && (!*base_name(h->stem) || !strcmp(base_name(h->stem), ".") || !strcmp(base_name(h->stem), "..")))
 		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %s%smodel", h->stem, h->stem,
 		    *h->stem && !*base_name(h->stem) ? "" : "/");
-	if (h->verb->id & (V_SIMPLIFY | V_QUANTIZE) && !ends_in(h->stem, ".onnx"))
+	if (h->verb->id & (V_SIMPLIFY | V_QUANTIZE) && !filename_ends(h->stem, ".onnx"))
 		die(EX_BADUSE, "%s: what a model goes to ends in .onnx", h->stem);
 	if (*h->model == '-' && (h->model[1] || h->verb->id != V_PASSES))
 		h->model = text(h, "./%s", h->model);

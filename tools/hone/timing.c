@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/filename.h"
 #include "common/progress.h"
 #include "hone.h"
 
@@ -32,12 +33,7 @@ bool library_of(struct hone *h, const char *graph, const char *name)
 	return !child_run(h, &emit, NULL);
 }
 
-bool is_library(const char *model)
-{
-	size_t n = strlen(model);
-
-	return n > 3 && !strcmp(model + n - 3, ".so");
-}
+bool is_library(const char *model) { return filename_ends(model, ".so"); }
 
 const char *library_made(struct hone *h, const char *model, const char *sizes, const char *threads, int *code, struct facts *f)
 {

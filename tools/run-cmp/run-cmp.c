@@ -12,6 +12,7 @@
 #include "common/option.h"
 #include "common/shown.h"
 #include "common/tool.h"
+#include "op/difference.h"
 #include "op/op.h"
 #include "layers.h"
 #include "rewritten.h"
@@ -143,28 +144,10 @@ static bool has_time(unsigned long done)
 
 /* ---- one pair of tensors ---- */
 
-struct difference {
-	const char *why; /* they cannot be equal; NULL: look at the numbers */
-	double error;    /* max|y-r| / max|r| */
-	double scale;    /* max|r| */
-	int64_t at;      /* element of the largest difference */
-	double cosine;
+struct compared {
+	struct difference by;
 	int64_t rows, flipped; /* --argmax: rows along the last axis, and those whose largest element is another one; 0: not looked at */
 };
-
-/* A NaN is equal to nothing, but in a rewritten model to a NaN; an infinity to itself alone. */
-static const char *not_a_number(double y, double r)
-{
-	if (rewritten && r != r)
-		return y != y ? NULL : "NaN in the reference, not here";
-	if (r != r)
-		return "NaN in the reference";
-	if (y != y)
-		return "NaN";
-	if (isinf(r) && y != r)
-		return "an infinity in the reference, not here";
-	return isinf(y) && y != r ? "an infinity" : NULL;
-}
 
 /* Of a type that files do not have, beside what a file has of it: the same numbers in the type of the file. */
 static const struct tensor *as_written(const struct tensor *t, enum dtype file, struct arena *a)
@@ -188,7 +171,7 @@ static int64_t largest(const struct tensor *t, int64_t i, int64_t n)
 	return at;
 }
 
-static void count_flipped(const struct tensor *y, const struct tensor *r, struct difference *d)
+static void count_flipped(const struct tensor *y, const struct tensor *r, struct compared *d)
 {
 	int64_t n = r->rank > 0 ? r->dims[r->rank - 1] : 0, count = tensor_count(r);
 
@@ -198,50 +181,17 @@ static void count_flipped(const struct tensor *y, const struct tensor *r, struct
 		d->flipped += largest(y, i, n) != largest(r, i, n);
 }
 
-static struct difference compare(const struct tensor *y, const struct tensor *r, struct arena *a)
+static struct compared compare(const struct tensor *y, const struct tensor *r, struct arena *a)
 {
-	struct difference d = {.at = 0, .cosine = 1};
-	double worst = -1, yy = 0, rr = 0, yr = 0;
-	int64_t n = tensor_count(r);
-	size_t size = n ? r->nbytes / (size_t)n : 0;
-
 	y = as_written(y, r->dtype, a);
 	r = as_written(r, y->dtype, a);
-	if (y->kind != r->kind || y->dtype != r->dtype || y->rank != r->rank ||
-	    memcmp(y->dims, r->dims, sizeof *r->dims * (size_t)r->rank)) {
-		d.why = "other type or shape";
+	struct compared d = {difference_of(y, r, rewritten)};
+
+	if (d.by.why || !(dtype_is_float(r->dtype) || dtype_is_int(r->dtype) || r->dtype == DT_BOOL))
 		return d;
-	}
-	if (!(dtype_is_float(r->dtype) || dtype_is_int(r->dtype) || r->dtype == DT_BOOL)) {
-		d.why = y->nbytes == r->nbytes && !memcmp(y->data, r->data, r->nbytes) ? NULL : "other elements";
-		return d;
-	}
-	for (int64_t i = 0; i < n; i++) {
-		double a = tensor_get(y, i), b = tensor_get(r, i), e = a == b ? 0 : fabs(a - b);
-		d.why = not_a_number(a, b);
-		if (d.why) {
-			d.at = i;
-			return d;
-		}
-		if (isinf(b) || b != b) /* as it should be: beside it all others would be nothing */
-			continue;
-		if (e == 0 && !dtype_is_float(r->dtype) &&
-		    memcmp((const char *)y->data + (size_t)i * size, (const char *)r->data + (size_t)i * size, size))
-			e = 1; /* whole numbers that are not told apart as doubles */
-		if (e > worst) {
-			worst = e;
-			d.at = i;
-		}
-		d.scale = fabs(b) > d.scale ? fabs(b) : d.scale;
-		yy += a * a;
-		rr += b * b;
-		yr += a * b;
-	}
-	if (n && d.scale == 0 && dtype_is_float(r->dtype) && !rewritten)
-		d.why = "the reference is all zero, which proves nothing";
+	if (tensor_count(r) && d.by.scale == 0 && dtype_is_float(r->dtype) && !rewritten)
+		d.by.why = "the reference is all zero, which proves nothing";
 	count_flipped(y, r, &d);
-	d.error = worst <= 0 ? 0 : d.scale > 0 ? worst / d.scale : INFINITY;
-	d.cosine = yy > 0 && rr > 0 ? yr / (sqrt(yy) * sqrt(rr)) : yy == rr;
 	return d;
 }
 
@@ -265,28 +215,28 @@ static const char *where(const struct tensor *t, int64_t i, char *buf, size_t si
 	return buf;
 }
 
-static void report(const char *name, uint64_t seed, bool run, const struct tensor *r, const struct difference *d, bool equal)
+static void report(const char *name, uint64_t seed, bool run, const struct tensor *r, const struct compared *d, bool equal)
 {
 	char at[256];
 
-	where(r, d->at, at, sizeof at);
+	where(r, d->by.at, at, sizeof at);
 	if (json) {
 		printf("%s\n  {\"output\": ", printed++ ? "," : "[");
 		json_str(stdout, name);
 		if (run)
 			printf(", \"seed\": %llu", (unsigned long long)seed);
-		if (isfinite(d->error))
-			printf(", \"error\": %.6g", d->error);
+		if (isfinite(d->by.error))
+			printf(", \"error\": %.6g", d->by.error);
 		printf(", \"at\": [%s], \"scale\": ", at);
-		json_num(stdout, d->scale);
-		if (isfinite(d->cosine))
-			printf(", \"cosine\": %.9f", d->cosine);
+		json_num(stdout, d->by.scale);
+		if (isfinite(d->by.cosine))
+			printf(", \"cosine\": %.9f", d->by.cosine);
 		if (d->rows)
 			printf(", \"rows\": %" PRId64 ", \"flipped\": %" PRId64, d->rows, d->flipped);
 		printf(", \"equal\": %s", equal ? "true" : "false");
-		if (d->why) {
+		if (d->by.why) {
 			printf(", \"why\": ");
-			json_str(stdout, d->why);
+			json_str(stdout, d->by.why);
 		}
 		putchar('}');
 		return;
@@ -298,21 +248,21 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 		printf("%8llu ", (unsigned long long)seed);
 	else
 		printf("%8s ", "");
-	printf("%16.3g [%s]%*s %12.9f  %s%s%s", d->error, at, (int)(strlen(at) < 14 ? 14 - strlen(at) : 0), "", d->cosine,
-	       equal ? "equal" : "DIFFERENT", d->why ? ": " : "", d->why ? d->why : "");
+	printf("%16.3g [%s]%*s %12.9f  %s%s%s", d->by.error, at, (int)(strlen(at) < 14 ? 14 - strlen(at) : 0), "", d->by.cosine,
+	       equal ? "equal" : "DIFFERENT", d->by.why ? ": " : "", d->by.why ? d->by.why : "");
 	if (d->rows)
 		printf("; argmax of %" PRId64 " of %" PRId64 " rows differs", d->flipped, d->rows);
 	putchar('\n');
 }
 
 /* As facts: the output; then its error, its rows and in how many of them another element is the largest. */
-static void tell(const char *name, const struct difference *d)
+static void tell(const char *name, const struct compared *d)
 {
 	char text[3 * 24 + 2];
 
-	if (!argmax || d->why)
+	if (!argmax || d->by.why)
 		return;
-	snprintf(text, sizeof text, "%.9g %" PRId64 " %" PRId64, d->error, d->rows, d->flipped);
+	snprintf(text, sizeof text, "%.9g %" PRId64 " %" PRId64, d->by.error, d->rows, d->flipped);
 	facts_add("output", name);
 	facts_add("differs", text);
 }
@@ -320,13 +270,14 @@ static void tell(const char *name, const struct difference *d)
 /* The output that is furthest off, of all runs: whoever started this program names it. */
 static struct {
 	const char *name; /* NULL: no output was compared */
-	struct difference d;
+	struct compared d;
 	bool equal;
 } worst;
 
-static void keep_worst(const char *name, const struct difference *d, bool equal)
+static void keep_worst(const char *name, const struct compared *d, bool equal)
 {
-	bool further = (worst.equal && !equal) || (worst.equal == equal && !worst.d.why && (d->why || d->error > worst.d.error));
+	bool further =
+		(worst.equal && !equal) || (worst.equal == equal && !worst.d.by.why && (d->by.why || d->by.error > worst.d.by.error));
 
 	if (worst.name && !further)
 		return;
@@ -341,10 +292,10 @@ static void tell_worst(void)
 	if (!worst.name)
 		return;
 	facts_text("worst", worst.name);
-	if (worst.d.why)
-		facts_text("why", worst.d.why);
+	if (worst.d.by.why)
+		facts_text("why", worst.d.by.why);
 	else
-		facts_number("off", worst.d.error);
+		facts_number("off", worst.d.by.error);
 }
 
 /* ---- two sets of outputs ---- */
@@ -369,13 +320,13 @@ static bool compare_outputs(const struct outputs *y, const struct outputs *r, ui
 		warn("%d outputs against %d", y->n, r->n);
 	for (int i = 0; i < r->n; i++) {
 		const struct tensor *t = find(y, &r->t[i], r->n);
-		struct difference d = {.why = "missing on the other side", .error = INFINITY};
+		struct compared d = {{.why = "missing on the other side", .error = INFINITY}};
 		bool same;
 		if (!t && gone(r->t[i].name))
 			continue;
 		if (t)
 			d = compare(t, r->t[i].t, &tmp);
-		same = !d.why && d.error <= tolerance;
+		same = !d.by.why && d.by.error <= tolerance;
 		report(r->t[i].name, seed, run, r->t[i].t, &d, same);
 		tell(r->t[i].name, &d);
 		keep_worst(r->t[i].name, &d, same);
@@ -394,10 +345,10 @@ static bool changed_enough(const struct outputs *a, const struct outputs *b)
 	for (int i = 0; i < a->n; i++) {
 		if (!dtype_is_float(a->t[i].t->dtype))
 			continue;
-		struct difference d = compare(a->t[i].t, b->t[i].t, NULL); /* of one type */
+		struct compared d = compare(a->t[i].t, b->t[i].t, NULL); /* of one type */
 		any = true;
-		if (!d.why && d.error > most)
-			most = d.error;
+		if (!d.by.why && d.by.error > most)
+			most = d.by.error;
 	}
 	if (any && most < change)
 		warn("the reference's outputs change by %.2g of their scale between two inputs, "
@@ -512,14 +463,14 @@ static bool compare_layer(struct layers *l, const struct outputs *y, const struc
 {
 	const struct layer *k = layers_find(l, (size_t)i);
 	const struct tensor *t = find(y, &r->t[i], (int)l->nout);
-	struct difference d = {.why = "missing on the other side", .error = INFINITY};
+	struct compared d = {{.why = "missing on the other side", .error = INFINITY}};
 
 	if (t)
 		d = compare(t, r->t[i].t, a);
-	if (d.why && !strcmp(d.why, "the reference is all zero, which proves nothing"))
-		d.why = NULL;
-	if (!k || d.why) {
-		bool same = !d.why && d.error <= (dtype_is_float(r->t[i].t->dtype) ? tolerance : 0);
+	if (d.by.why && !strcmp(d.by.why, "the reference is all zero, which proves nothing"))
+		d.by.why = NULL;
+	if (!k || d.by.why) {
+		bool same = !d.by.why && d.by.error <= (dtype_is_float(r->t[i].t->dtype) ? tolerance : 0);
 		report(r->t[i].name, seed, true, r->t[i].t, &d, same);
 		return same;
 	}

@@ -1,5 +1,6 @@
 /* The kinds of things run-cmp compares. */
 #include <string.h>
+#include "common/filename.h"
 #include "common/msg.h"
 #include "runner/library.h"
 #include "onnx/onnx.h"
@@ -9,16 +10,10 @@
 
 struct source_sizes source_sizes = {.rest = -1};
 
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), k = strlen(end);
-	return n > k && !strcmp(s + n - k, end);
-}
-
 /* ---- .npy, .npz ---- */
 
-static bool npy_is(const char *path) { return ends_in(path, ".npy"); }
-static bool npz_is(const char *path) { return ends_in(path, ".npz"); }
+static bool npy_is(const char *path) { return filename_ends(path, ".npy"); }
+static bool npz_is(const char *path) { return filename_ends(path, ".npz"); }
 static void file_open(struct source *s) {}
 
 static struct outputs npy_run(struct source *s, struct tensor **in, struct arena *a)
@@ -39,7 +34,7 @@ static struct outputs npz_run(struct source *s, struct tensor **in, struct arena
 
 /* ---- compiled models ---- */
 
-static bool library_is(const char *path) { return ends_in(path, ".so"); }
+static bool library_is(const char *path) { return filename_ends(path, ".so"); }
 
 static void library_source_open(struct source *s)
 {

@@ -14,6 +14,7 @@
 #include "common/scratch.h"
 #include "common/shown.h"
 #include "common/vec.h"
+#include "op/difference.h"
 #include "op/op.h"
 #include "run-dev.h"
 
@@ -188,26 +189,6 @@ void peer_turn(void *peer, double seconds, double *own, size_t n)
 	vec_push(&p->ratios, timing_of(own, n).median / timing_of(p->times.a + before, p->times.n - before).median);
 }
 
-/* The largest difference of two tensors of floats, to the largest element of the reference. Others: 0, or INFINITY where they differ. */
-static double difference(const struct tensor *x, const struct tensor *reference)
-{
-	int64_t n = tensor_count(reference);
-	double most = 0, scale = 0;
-
-	if (x->dtype != reference->dtype || tensor_count(x) != n)
-		return INFINITY;
-	for (int64_t i = 0; i < n; i++) {
-		double a = tensor_get(x, i), b = tensor_get(reference, i);
-		if (isnan(a) != isnan(b) || ((isinf(a) || isinf(b)) && a != b) || (!dtype_is_float(x->dtype) && a != b))
-			return INFINITY;
-		if (isfinite(a) && isfinite(b)) {
-			most = fmax(most, fabs(a - b));
-			scale = fmax(scale, fabs(b));
-		}
-	}
-	return most > 0 ? most / scale : 0;
-}
-
 struct peer_times peer_end(struct peer *p, int n, const struct named_tensor *out, struct arena *a)
 {
 	struct named_tensor *theirs;
@@ -223,7 +204,9 @@ struct peer_times peer_end(struct peer *p, int n, const struct named_tensor *out
 			r = strcmp(theirs[j].name, out[i].name) ? r : theirs[j].t;
 		if (!r)
 			die(EX_BADDATA, "--peer %s: it has no output %s", shown(p->command), shown(out[i].name));
-		differs = fmax(differs, difference(out[i].t, r));
+		struct difference d = difference_of(out[i].t, r, true);
+		bool must_equal = !dtype_is_float(r->dtype) && d.error > 0;
+		differs = fmax(differs, d.why || must_equal ? INFINITY : d.error);
 	}
 	close(p->from);
 	end_child(p, &status);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/filename.h"
 #include "common/json.h"
 #include "common/progress.h"
 #include "common/option.h"
@@ -93,10 +94,9 @@ static error_t option(int key, char *arg)
 static void write_outputs(struct library *l, struct tensor **out, const char *path, struct arena *a)
 {
 	int n = l->model->num_outputs;
-	size_t len = strlen(path);
 	struct named_tensor *t = ARENA_ARRAY(a, struct named_tensor, n);
 
-	if (len > 4 && !strcmp(path + len - 4, ".npy")) {
+	if (filename_ends(path, ".npy")) {
 		if (n != 1)
 			die(EX_BADUSE, "-o %s: the model has %d outputs; they go into an .npz", path, n);
 		npy_write(path, out[0]);

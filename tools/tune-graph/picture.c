@@ -1,6 +1,8 @@
 /* A segment as a picture: its nodes, in boxes the groups. */
 #include <stdlib.h>
 #include "common/page.h"
+#include "common/shown.h"
+#include "common/utf8.h"
 #include "op/task.h"
 #include "tune-graph.h"
 
@@ -141,6 +143,18 @@ static bool is_alike(const struct picture *p, const struct box *b, const uint32_
 	return true;
 }
 
+/* Bytes of the first `most` characters of s. */
+static int bytes_of(const char *s, int most)
+{
+	int n = 0;
+
+	for (int k = 0; s[n] && k < most; k++) {
+		int length = utf8_length(s + n, UTF8_MAX);
+		n += length ? length : 1;
+	}
+	return n;
+}
+
 static void put_node(FILE *f, const struct picture *p, uint32_t i)
 {
 	struct arena a = {0};
@@ -151,7 +165,7 @@ static void put_node(FILE *f, const struct picture *p, uint32_t i)
 	fprintf(f, "</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"3\" fill=\"var(--page)\" stroke=\"var(--line)\"/>",
 		node_x(p, i), node_y(p, i), NODE_W, NODE_H);
 	fprintf(f, "<text class=\"op\" x=\"%.1f\" y=\"%.1f\">", node_x(p, i) + 6, node_y(p, i) + 13);
-	page_put(f, arena_printf(&a, "%.*s", TEXT_MOST, title));
+	page_put(f, arena_printf(&a, "%.*s", bytes_of(title, TEXT_MOST), title));
 	fprintf(f, "</text></g>\n");
 	arena_release(&a);
 }
