@@ -20,7 +20,8 @@ void put_comment(FILE *f, const char *s);
  * @THREADS@ are for libraries of several threads, those with @NATIVE@ for libraries with native steps, with
  * @SHAPED@ for those that have sizes that only a run knows, with @LISTED@ for those that have sequences or optionals of numbers, with
  * @TEXTS@ for those with strings among their outputs that may lie in inputs, with @FLOWS@ for those with branches or loops of values whose size varies, with @KEPT@
- * for those that keep states, with @GROWS@ for those that append to states, with @SEVERAL@ for those for several targets. */
+ * for those that keep states, with @GROWS@ for those that append to states, with @SEVERAL@ for those for several targets,
+ * with @EMBED@ or @BESIDE@ for those with weights in them or in a file. */
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until);
 /* Of the node, else of its first result. */
 const char *call_name(struct emission *e, uint32_t c);

@@ -143,7 +143,9 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 		     {"@FLOWS@", e->M->kin},
 		     {"@KEPT@", e->M->states.n},
 		     {"@GROWS@", e->M->nappend},
-		     {"@SEVERAL@", e->of_several != NULL}};
+		     {"@SEVERAL@", e->of_several != NULL},
+		     {"@EMBED@", e->embed},
+		     {"@BESIDE@", !e->embed}};
 
 	while (*text) {
 		size_t k = 0;

@@ -42,6 +42,10 @@ is "$(sed -n '/^sizes/,/native/p' n.txt | tr -s ' \n' ' ')" "sizes b 2 to 8, a m
 steps 1 on kernels, 1 of them for all sizes, 0 with others for some sizes, 0 in plainer loops \
 1 native, 0 on the slow path, 0 branches and loops " "sizes that vary, and what runs the steps"
 is "$(ge-stat --json open.g | sed 's/.*"sizes": //')" '[{"name": "b", "least": 2, "most": 8, "multiple": 2}, {"name": "n", "least": 0, "most": null, "multiple": 1}], "sizes_found": 1, "steps": {"kernels": 1, "open": 1, "versions": 0, "plain": 0, "native": 1, "slow": 0, "flow": 0}}' "the same in JSON"
+printf 'hone-text 1\nmodule ir=10 opset=28\nmeta "opset:ai.onnx" = "17"\nsymbol n 0 inf\nconst w = f32[4,4] [1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4]\ngraph main {\n  input x: f32[n,4]\n  a = MatMul(x, @w)\n  b = MatMul(@w, @w)\n  c = Transpose(a)\n  output b = b\n  output c = c\n}\n' |
+	ge-load | ge-shape | ge-stat >n.txt
+is "$(grep -o 'opset [0-9]*' n.txt) $(awk '$1 == "MatMul" || $1 == "Transpose" || $1 == "all" { $2 = ""; print }' n.txt | tr -s ' \n' ' ')" \
+	"opset 17 MatMul 128 + ? Transpose 0 all 128 + ? " "the opset of the file, and what open sizes leave open"
 cat >groups.txt <<'X'
 hone-text 1
 module ir=10 opset=28

@@ -4,6 +4,7 @@ rc() { "$@" >out 2>err; echo $?; }
 XDG_DATA_HOME=$PWD/data
 export XDG_DATA_HOME
 unset HONE_KB
+is "$(kb -q --json stat | sed 's/, "bytes.*//')" '{"file": null, "records": 0, "tasks": 0' "JSON of no knowledge base"
 
 # records SEED N: text of N records that differ
 records() {

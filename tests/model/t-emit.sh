@@ -77,6 +77,8 @@ is "$(grep -c 'layout w' traces) $(wc -c <packed.weights)" "2 $((4096 + 64 * 64 
 
 ge-emit --embed planned.g -o inside && [ ! -e inside.weights ] && equal inside.so planned.g
 ok $? "--embed: no file of weights"
+! grep -q 'inside\.weights' inside.h
+ok $? "--embed: nor a word of one in the header"
 ge-emit -q planned.g -o 0 && [ -s 0.so ]
 ok $? "a stem that is a number"
 ge-emit --no-compile planned.g -o text && [ -e text.c ] && [ ! -e text.so ]

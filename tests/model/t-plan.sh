@@ -77,6 +77,10 @@ for want in 'sizes: n 0 or more' 'steps: 1 on kernels, 1 of them for all sizes; 
 	grep -q "^ge-plan: $want" err
 	ok $? "open sizes: $want" || cat err
 done
+printf 'hone-text 1\nmodule ir=10 opset=28\nsymbol n 0 inf\ngraph main {\n  input x: f32[n,64]\n  input y: f32[64,n]\n  p = MatMul(x, y)\n  output p = p\n}\n' | ge-load | ge-shape |
+	ge-fuse | ge-layout | ge-plan 2>err >/dev/null
+grep -q '^ge-plan: 1 kernels, 2 with those for some sizes; ' err
+ok $? "a kernel in two forms" || cat err
 ge-load open.txt | ge-shape --set n=5 | ge-fuse | ge-plan -o fixed.g 2>err && [ -s fixed.g ] && ! grep -q 'sizes:\|steps:' err
 ok $? "nothing of it where all sizes are given"
 

@@ -59,6 +59,8 @@ for python in $(unset HONE_PYTHON; python_with onnxruntime); do
 done
 $bench --sizes batch=1,3 --threads 1,2 --alone -o t.csv >out 2>err
 is "$(cut -d, -f1-3 t.csv | tr '\n' ' ')" "model,sizes,threads net.onnx,batch=1,1 net.onnx,batch=1,2 net.onnx,batch=3,1 net.onnx,batch=3,2 " "sizes and threads, each with each"
+run-dev lib/tiny.so --bench --seconds 0.1 | grep -q '^min [0-9.]* us, median [0-9.]* us, p99'
+ok $? "times of less than a tenth of a millisecond"
 for s in 0.1 1; do
 	run-dev lib/tiny.so --bench --json --seconds $s | sed 's/.*"memory":\([0-9]*\).*/\1/'
 done >memory

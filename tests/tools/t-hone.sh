@@ -85,6 +85,7 @@ fails 64 "simplify, no output" hone simplify "$model"
 fails 64 "simplify, an output of another kind" hone simplify "$model" smaller.model
 fails 64 "an argument too many" hone build "$model" b.onnx
 fails 64 "no such tool" hone frobnicate
+refused 65 "ge-shape: $model: torch_jit//classify/Gemm (Gemm): f32[0,0] times f32[10,64]: inner extents differ" "a size that does not fit: the model is named" hone build --set batch=0 -o none "$model"
 refused 64 'biuld: no such tool; hone build? ' "a verb that is mistyped" hone biuld "$model"
 refused 64 'ge-fus: no such tool; hone ge-fuse? ' "a tool" hone ge-fus
 refused 64 'no such option; --shape? ' "an option of another program" hone build --overwrite-input-shape x:1,3 "$model"

@@ -108,13 +108,14 @@ static void report_states(struct model *M, bool each)
 static void report_memory(const struct memory_plan *p, struct model *M)
 {
 	const char *grow = "";
+	size_t kernels = M->calls.n - M->nopaque - M->nnative - M->ncontrol - M->nappend - M->nmaps;
 
 	if (M->nslots)
 		grow = arena_printf(&M->m->arena, "; buffers that grow as a run needs: %u, together %.0f bytes where open sizes are %d",
 				    M->nslots, M->slot_bytes, SLOT_SIZE);
-	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes%s (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
+	note("%zu kernels, %zu %s; memory %" PRId64 " bytes%s (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
 	     " more; lower bound %" PRId64 "%s",
-	     M->calls.n - M->nopaque - M->nnative - M->ncontrol - M->nappend - M->nmaps, M->kernels.n, p->bytes,
+	     kernels, M->kernels.n, M->kernels.n > kernels ? "with those for some sizes" : "distinct", p->bytes,
 	     M->nslots ? " of fixed size" : "", p->apart, p->values, p->bytes - p->values, p->bound, grow);
 }
 

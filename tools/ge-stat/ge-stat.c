@@ -19,6 +19,7 @@ struct op_row_stat {
 	const char *name;
 	uint64_t count;
 	double flops;
+	bool is_open; /* some of it computes results of unknown size */
 };
 
 struct stat {
@@ -29,6 +30,7 @@ struct stat {
 	uint64_t graphs, nodes, constants;
 	double parameters, constant_bytes, result_bytes, flops;
 	uint64_t unsized; /* nodes with a result of unknown size: what flops and result_bytes leave out */
+	bool is_open;     /* some operator is */
 };
 
 static const char *optype(const struct node *n)
@@ -86,6 +88,7 @@ static void count_node(struct stat *s, bool *seen, const struct node *n, double 
 			s->result_bytes += times * (double)count * (double)dtype_size(t->dtype);
 	}
 	s->unsized += !sized;
+	r->is_open |= !sized && !op_is(n->op, OP_MOVE);
 	if (!node_body(n, 0))
 		count_flops(s, r, n, times);
 }
@@ -120,6 +123,8 @@ static void count_module(struct stat *s)
 	}
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
 		count_constant(s, seen, graph(m, m->main)->in.a[i]);
+	for (size_t i = 0; i < s->ops.n; i++)
+		s->is_open |= s->ops.a[i].is_open;
 	qsort(s->ops.a, s->ops.n, sizeof *s->ops.a, by_name);
 	vec_free(&order);
 	free(seen);
@@ -157,6 +162,23 @@ static const char *si(double v, const char *unit, char out[32])
 	if (!prefix[i][0] && !*unit)
 		out[strlen(out) - 1] = 0;
 	return out;
+}
+
+/* A number that leaves out what is open: "?", "4.09 G + ?". */
+static const char *at_least(double v, const char *unit, bool is_open, char out[32])
+{
+	if (is_open && v <= 0)
+		return "?";
+	si(v, unit, out);
+	return is_open ? strcat(out, " + ?") : out;
+}
+
+/* The opset of the file that the module came from; what is here is of the canonical one. */
+static int64_t opset_of(const struct module *m)
+{
+	const char *s = module_meta(m, "opset:ai.onnx");
+
+	return s ? strtoll(s, NULL, 10) : m->opset;
 }
 
 static void print_ends(const struct stat *s, bool inputs)
@@ -313,7 +335,7 @@ static void print_rates(const struct module *m)
 static void print_text(const struct stat *s)
 {
 	char b[32];
-	printf("%s: %" PRIu64 " nodes, opset %" PRId64 ", digest %s\n", shown(s->file), s->nodes, s->m->opset, s->digest);
+	printf("%s: %" PRIu64 " nodes, opset %" PRId64 ", digest %s\n", shown(s->file), s->nodes, opset_of(s->m), s->digest);
 	print_ends(s, true);
 	print_ends(s, false);
 	print_open(s);
@@ -321,16 +343,16 @@ static void print_text(const struct stat *s)
 	printf("\n%-28s %8s %10s %7s\n", "operator", "nodes", "FLOPs", "share");
 	for (size_t i = 0; i < s->ops.n; i++) {
 		const struct op_row_stat *r = &s->ops.a[i];
-		printf("%-28s %8" PRIu64 " %10s", shown(r->name), r->count, si(r->flops, "", b));
-		if (s->flops > 0)
+		printf("%-28s %8" PRIu64 " %10s", shown(r->name), r->count, at_least(r->flops, "", r->is_open, b));
+		if (s->flops > 0 && !s->is_open)
 			printf(" %6.1f%%", 100 * r->flops / s->flops);
 		putchar('\n');
 	}
-	printf("%-28s %8" PRIu64 " %10s\n\n", "all", s->nodes, si(s->flops, "", b));
+	printf("%-28s %8" PRIu64 " %10s\n\n", "all", s->nodes, at_least(s->flops, "", s->is_open, b));
 	printf("%-28s %8" PRIu64 "\n", "graphs", s->graphs);
 	printf("%-28s %8" PRIu64 " %10s\n", "constants", s->constants, si(s->constant_bytes, "B", b));
 	printf("%-28s %19s\n", "parameters", si(s->parameters, "", b));
-	printf("%-28s %19s\n", "results of nodes", si(s->result_bytes, "B", b));
+	printf("%-28s %19s\n", "results of nodes", at_least(s->result_bytes, "B", s->unsized, b));
 	print_plan(s);
 	if (s->unsized)
 		printf("%" PRIu64 " nodes have results of unknown size, which FLOPs and results leave out; ge-shape --set\n", s->unsized);
@@ -359,7 +381,7 @@ static void print_json(const struct stat *s)
 {
 	printf("{\"file\": ");
 	json_str(stdout, s->file);
-	printf(", \"digest\": \"%s\", \"opset\": %" PRId64 ", ", s->digest, s->m->opset);
+	printf(", \"digest\": \"%s\", \"opset\": %" PRId64 ", ", s->digest, opset_of(s->m));
 	print_json_ends(s, true);
 	print_json_ends(s, false);
 	printf("\"operators\": {");

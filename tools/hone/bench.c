@@ -209,7 +209,9 @@ static const char *cell_text(struct hone *h, const struct row *r, const struct c
 
 	if (!isfinite(v))
 		return isnan(v) ? "-" : "other";
-	return c->digits < 0 ? text(h, "%.1e", v) : text(h, "%.*f", c->digits, v);
+	if (c->digits < 0)
+		return text(h, "%.1e", v);
+	return c->unit == 1e-3 && v > 0 && v < 0.01 ? text(h, "%.6f", v) : text(h, "%.*f", c->digits, v);
 }
 
 static const char *const names[NAMES] = {"model", "sizes", "threads"};

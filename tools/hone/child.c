@@ -121,16 +121,31 @@ static pid_t start(struct hone *h, struct child *c)
 
 /* ---- what it said ---- */
 
-/* Names of intermediate files stand for the stages: without the folder, which nobody knows. */
+/* Bytes of the name of a stage's graph, "03-fold.g"; 0: p does not begin with one. */
+static size_t stage_file(const char *p)
+{
+	size_t digits = strspn(p, "0123456789"), n = digits;
+
+	if (!digits || p[n++] != '-')
+		return 0;
+	n += strspn(p + n, "abcdefghijklmnopqrstuvwxyz");
+	return strncmp(p + n, ".g", 2) ? 0 : n + 2;
+}
+
+/* Intermediate files, which nobody knows, are told without their folder; a stage's graph is the model. */
 static void tell_text(struct hone *h, const char *said)
 {
 	char *prefix = xprintf("%s/", shown(h->work));
 	size_t n = strlen(prefix);
 
 	for (const char *p = said; *p;)
-		if (!strncmp(p, prefix, n))
+		if (!strncmp(p, prefix, n)) {
 			p += n;
-		else
+			size_t graph = h->model ? stage_file(p) : 0;
+			if (graph)
+				put_shown(stderr, h->model);
+			p += graph;
+		} else
 			putc(*p++, stderr);
 	free(prefix);
 }

@@ -342,6 +342,8 @@ int kb_stat_verb(const struct tool *t, struct tool_args *a)
 		kb_close(one);
 		arena_release(&arena);
 	}
+	if (kb_layers(k) == 0 && a->json)
+		printf("{\"file\": null, \"records\": 0, \"tasks\": 0, \"bytes\": 0, \"classes\": []}\n");
 	if (kb_layers(k) == 0)
 		note("there is no knowledge base yet; the first record that is put makes one");
 	kb_close(k);

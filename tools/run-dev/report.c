@@ -90,11 +90,23 @@ void print_kernels(const struct hone_model *m, const struct bench *b, struct are
 	       100 * t.slow, 100 * t.flow);
 }
 
+/* Times as they are read: a tenth of a microsecond is seen. */
+static void print_times(const struct timing *t)
+{
+	bool short_ones = t->median < 1e-4;
+	double unit = short_ones ? 1e-6 : 1e-3;
+	const char *name = short_ones ? "us" : "ms";
+
+	printf("min %.4f %s, median %.4f %s, p99 %.4f %s", t->min / unit, name, t->median / unit, name, t->p99 / unit, name);
+}
+
 static void print_peer(const struct beside *o)
 {
 	const struct peer_times *t = &o->times;
 
-	printf("%s: min %.4f ms, median %.4f ms, p99 %.4f ms\n", shown(o->peer), 1e3 * t->run.min, 1e3 * t->run.median, 1e3 * t->run.p99);
+	printf("%s: ", shown(o->peer));
+	print_times(&t->run);
+	putchar('\n');
 	printf("the library takes %.3f (%.3f to %.3f) of its time, %zu turns; outputs differ by %.1e\n", t->ratio.median, t->ratio.quarter,
 	       t->ratio.three_quarters, t->ratio.runs, t->differs);
 }
@@ -105,8 +117,8 @@ void print_bench(const struct hone_model *m, const struct bench *b, const struct
 
 	printf("%s: %zu runs on core %d of %s, compiled with %s\n", shown(m->name), b->run.runs, b->core, shown(target_host()->cpu),
 	       shown(m->compiler));
-	printf("min %.4f ms, median %.4f ms, p99 %.4f ms, %.1f a second\n", 1e3 * b->run.min, 1e3 * b->run.median, 1e3 * b->run.p99,
-	       1 / b->run.mean);
+	print_times(&b->run);
+	printf(", %.1f a second\n", 1 / b->run.mean);
 	if (o->peer)
 		print_peer(o);
 	for (int i = 0; i < m->num_inputs; i++)
