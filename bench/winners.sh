@@ -1,6 +1,6 @@
 #!/bin/sh
-# winners.sh -o FILE RECORDS...: of records as kb dump prints them, those that win for their task on their target, without their samples.
-# An installed hone has them as the built-in layer of its knowledge base (hone-kb(5)).
+# winners.sh -o FILE RECORDS...: of records as kb dump prints them, those that win for their task on their target (kernels, and plans of segments),
+# without their samples. An installed hone has them as the built-in layer of its knowledge base (hone-kb(5)).
 cd "$(dirname "$0")/.." || exit 1
 PATH=$(pwd)/bin:$PATH
 [ "$1" = -o ] && [ $# -gt 2 ] || { sed -n '2,3s/^# //p' "$0"; exit 64; }

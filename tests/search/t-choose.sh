@@ -41,6 +41,11 @@ ge-plan -q --target x86-64-v3 s.g | ge-emit -q --target x86-64-v3 --print-traces
 	ge-plan -q --target x86-64-v3 laid.g | ge-emit -q --target x86-64-v3 --print-traces - | cmp -s - traces
 [ $? = 1 ]
 ok $? "ge-emit takes the traces"
+# The traces of default schedules, too: the same kernels, and another model has no say any more.
+$few --traces laid.g -o every.g && ge-plan -q --target x86-64-v3 every.g | ge-emit -q --target x86-64-v3 --print-traces - | cmp -s - traces
+is "$? $(traces every.g) $(seconds every.g)" "0 3 3" "--traces: every group has the one that it gets"
+ge-schedule --target x86-64-v3 every.g -o kept.g 2>err && same_graph kept.g every.g && grep -q '^ge-schedule: 3 keep the trace' err
+ok $? "and keeps it"
 if grep -q avx2 /proc/cpuinfo; then
 	ge-plan -q --target x86-64-v3 s.g | ge-emit -q --target x86-64-v3 -o lib - && equal --runs 3 lib.so raw.g
 	ok $? "the same numbers"

@@ -118,6 +118,7 @@ kb why "$text" >why
 is "$? $(grep -c '^no record wins' why)" "1 1" "kb why: no plan wins"
 kb put --kb won2.kb <won 2>err && kb why --kb won2.kb "$text" >why
 is "$? $(grep -c -e "^groups: $plan (usual: .*): .* apart" -e "^wins: .*: 0.5000 of the usual groups' time .*, not measured here" why)" "0 2" "kb why: the plan that wins"
+kb dump -q --kb won2.kb >dump && "$top/bench/winners.sh" -o "$PWD/ships" "$PWD/dump" >out && is "$(grep -c "^plan $plan$" ships) $(grep -c '^usual-kernels ' ships)" "1 1" "bench/winners.sh ships it"
 is "$(kb best --kb won2.kb "$text" | grep -c "^plan $plan$") $(kb ls --kb won2.kb | grep -c ' 0\.5 ')" "1 1" "kb best and kb ls, too"
 kb why --kb won.kb "$text" | grep -q '^could not win: .*1 of a plan that was measured here'
 ok $? "not one from elsewhere that was measured here"

@@ -5,6 +5,7 @@
 #include "common/digest.h"
 #include "common/option.h"
 #include "graph/fused.h"
+#include "loop/prim.h"
 #include "op/pass.h"
 #include "op/task.h"
 #include "search/choose.h"
@@ -12,9 +13,9 @@
 #include "target/target.h"
 #include "tune/recall.h"
 
-enum { OPT_MODEL = 1000, OPT_CANDIDATES, OPT_TARGET, OPT_KB, OPT_NO_KB, OPT_NO_RECORDS };
+enum { OPT_MODEL = 1000, OPT_CANDIDATES, OPT_TARGET, OPT_KB, OPT_NO_KB, OPT_NO_RECORDS, OPT_TRACES };
 static const char *model_path, *kb_file;
-static bool no_kb, no_records;
+static bool no_kb, no_records, traces;
 static size_t candidates = 64;
 static struct target target;
 static struct arena arena;  /* for the life of the process */
@@ -32,7 +33,8 @@ struct counted {
 struct decision {
 	const char *trace, *why;
 	bool recalled;
-	double seconds; /* that a group is predicted to take; 0: not asked yet */
+	double seconds;    /* that a group is predicted to take; 0: not asked yet */
+	const char *usual; /* --traces: the trace of the default schedule; NULL: not asked yet, or it has none */
 };
 
 /* The record that decides. False: none does. */
@@ -88,6 +90,18 @@ static void keep(struct module *m, node_id n, struct decision *seen)
 	fused_set_seconds(m, n, seen->seconds);
 }
 
+/* The default schedule of a group, as a trace. NULL: it has no kernel. */
+static const char *default_as_trace(struct module *m, node_id n, struct arena *a)
+{
+	struct scheduled s = group_schedule(m, n, &target, NULL, NULL, NULL);
+
+	if (!s.low.prog)
+		return NULL;
+	const char *trace = trace_stamp(s.trace, s.stages, a);
+	prog_free(s.low.prog);
+	return trace;
+}
+
 static void schedule_task(struct module *m, const struct pass_ctx *c, const struct task *t, struct counted *n)
 {
 	struct arena a = {0};
@@ -104,8 +118,10 @@ static void schedule_task(struct module *m, const struct pass_ctx *c, const stru
 		}
 		if (!d.why && !recall(m, t, n, &d, &a))
 			d = predict(m, t, n, &a);
-		if (d.trace)
-			fused_set_trace(m, id, d.trace);
+		if (!d.trace && traces && !d.usual)
+			d.usual = default_as_trace(m, id, &a);
+		if (d.trace || d.usual)
+			fused_set_trace(m, id, d.trace ? d.trace : d.usual);
 		if (!(d.seconds > 0))
 			d.seconds = group_seconds(m, id, &target);
 		fused_set_seconds(m, id, d.seconds);
@@ -148,6 +164,7 @@ static error_t option(int key, char *arg)
 	case OPT_KB: kb_file = arg; return 0;
 	case OPT_NO_KB: no_kb = no_records = true; return 0;
 	case OPT_NO_RECORDS: no_records = true; return 0;
+	case OPT_TRACES: traces = true; return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &target))
 			die(EX_BADUSE, "--target=%s: %s", arg, target_why_not(arg));
@@ -161,7 +178,7 @@ static const struct pass pass = {
 	.contract =
 		"Needs Fused nodes of known sizes (ge-fuse, ge-layout). Keeps the graph, and traces that are there. Leaves a trace on each "
 		"Fused node that is faster by a record of the knowledge base, or surely by the model, and on each the time that it is "
-		"predicted to take.",
+		"predicted to take. With --traces each has a trace.",
 };
 
 /* In the provenance a model is its digest, wherever its file lies. */
@@ -196,6 +213,7 @@ static const struct argp_option options[] = {
 	{"no-records", OPT_NO_RECORDS, 0, 0, "no record decides", 0},
 	{"model", OPT_MODEL, "FILE", 0,
 	 "the cost model, made by tune-model; none: other schedules only by records (default: the one that hone brings along)", -1},
+	{"traces", OPT_TRACES, 0, 0, "write the trace of each group, of default schedules, too", 0},
 	{"target", OPT_TARGET, "NAME", 0, "for this target: %s (default: native)", 0},
 	{0},
 };
