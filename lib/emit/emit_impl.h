@@ -112,6 +112,12 @@ struct emit {
 	ex_id loose; /* a cast that need not round: what is stored is rounded; 0: none */
 	struct run run;
 	int nloads; /* named so far in the function */
+	/* a loop whose iterations each begin with a call that is started `many` iterations before; call 0: none */
+	struct {
+		nest_id loop, call;
+		int many, place; /* place: of the next one that ends */
+		poly extent;     /* of the loop */
+	} under_way;
 	/* teams */
 	bool form;          /* it is a kernel's form (emit.h) */
 	const char *kernel; /* its name */
@@ -277,6 +283,12 @@ void run_stores(struct emit *e, buf_id b, poly at, const char *to, const char *v
 
 /* ---- instr.c ---- */
 void emit_call(struct emit *e, nest_id loop);
+/* Does the nest do nothing but start sums that calls set? */
+bool emit_only_starts(struct emit *e, nest_id n);
+/* Before a loop unrolled by n: if its iterations begin with a call that can be started n iterations before, starts the first n. Then, until
+ * emit_end_calls, each puts its sums where they belong and starts that of a later iteration. false: no iteration is started before. */
+bool emit_start_calls(struct emit *e, nest_id loop, poly extent, int n);
+void emit_end_calls(struct emit *e);
 void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n); /* what their calls need */
 /* Does it have sums that an instruction adds to? */
 bool emit_adds_by_call(struct loop_prog *p);

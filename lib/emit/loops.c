@@ -1,6 +1,5 @@
 /* The walk over the nest: loops as C loops, or as a copy of the body for each iteration. */
 #include "emit/emit_impl.h"
-#include "loop/instr.h"
 #include "target/target.h"
 
 static bool has_guard(const struct nest *block, poly g)
@@ -174,14 +173,6 @@ static void emit_unrolled_by(struct emit *e, nest_id id, poly extent, int n)
 		emit_serial(e, id, extent, poly_mulc(P, groups, n));
 }
 
-/* Does the nest do nothing but start sums that calls set? */
-static bool only_starts(struct emit *e, nest_id id)
-{
-	while (lnest(e->p, id)->kind != NEST_BLOCK && lnest(e->p, id)->kid.n == 1)
-		id = lnest(e->p, id)->kid.a[0];
-	return lnest(e->p, id)->kind == NEST_BLOCK && instr_sets(e->p, id);
-}
-
 void emit_for(struct emit *e, nest_id id)
 {
 	const struct nest *n = lnest(e->p, id);
@@ -189,7 +180,7 @@ void emit_for(struct emit *e, nest_id id)
 	int64_t lo, hi, c;
 
 	poly_range(e->p->P, extent, &lo, &hi);
-	if (hi <= 0 || only_starts(e, id))
+	if (hi <= 0 || emit_only_starts(e, id))
 		return;
 	if (n->outline && !e->dry && !e->start) {
 		emit_outline(e, id);
@@ -207,7 +198,10 @@ void emit_for(struct emit *e, nest_id id)
 		for (int64_t i = 0; i < c; i++)
 			emit_copy(e, id, poly_const(e->p->P, i));
 	} else if (n->mark == LOOP_UNROLL && n->unroll > 1) {
+		bool started = emit_start_calls(e, id, extent, n->unroll);
 		emit_unrolled_by(e, id, extent, n->unroll);
+		if (started)
+			emit_end_calls(e);
 	} else {
 		emit_serial(e, id, extent, poly_const(e->p->P, 0));
 	}

@@ -253,7 +253,7 @@ static void place_codes(struct schedule *r, const struct blocks *q, const char *
 		sched_try(r, PRIM_TENSOR, loop_part(r, v, 1), widen->name);
 }
 
-/* A tile of sums of one block, where they are used, and its codes by panels. */
+/* A tile of sums of one block, where they are used, and its codes by panels. Blocks so many at a time as can be under way. */
 static void place_tile(struct schedule *r, const struct blocks *q, const char *where, const char *panels)
 {
 	struct loop_prog *p = r->p;
@@ -268,6 +268,8 @@ static void place_tile(struct schedule *r, const struct blocks *q, const char *w
 	sched_try(r, PRIM_SPLIT, k, trace_number(instr_row(q->tile)->extent[3]));
 	sched_try(r, PRIM_REORDER, m, axis_loop(r, q->block, n - 1, ""), loop_part(r, k, 0), loop_part(r, k, 1));
 	sched_try(r, PRIM_TENSOR, m, instr_row(q->tile)->name);
+	if (instr_row(q->tile)->many > 1)
+		sched_try(r, PRIM_UNROLL, where, trace_number(instr_row(q->tile)->many));
 }
 
 /* The sums of one block, where they are used. */

@@ -41,6 +41,10 @@ struct instr {
 	/* Text for fewer steps than extent[], or where a fill is read; in a row with an accumulator, for fewer of the outermost loop.
 	 * NULL: there is none. */
 	const char *part;
+	/* Text in two halves: one starts the sums in place %p, of 0 to many - 1, the other, some iterations later, puts them to %o. NULL: there is
+	 * none. */
+	const char *start, *finish;
+	int many;
 	void (*helper)(FILE *f, const struct instr *row); /* what the text calls */
 	/* Statements before the first call in a function that a thread runs, and after the last; the same in all rows of a backend that have
 	 * them. NULL: none. */

@@ -38,9 +38,12 @@ fi
 if grep -qw amx_int8 /proc/cpuinfo; then
 	for form in "i4 -8 7 16 128 128 32 turned" "i4 -8 7 37 96 192 32 gemm" "i4 -8 7 50 256 320 64 turned" "i4 -8 7 33 512 128 128 gemm"; do
 		leveled $form
-		grep -q 'tile_sums(block' l.c && grep -q 'widen_codes(' l.c && ! grep -q block_init l.c && grep -q 'does not let it use amx' l.c
-		ok $? "$form: in tiles"
+		grep -q 'tile_start(1, ' l.c && grep -q 'tile_finish(1, block' l.c && ! grep -q 'tile_sums(block' l.c && grep -q 'widen_codes(' l.c && ! grep -q block_init l.c && grep -q 'does not let it use amx' l.c
+		ok $? "$form: in tiles, of which two are under way"
 	done
+	leveled i4 -8 7 32 64 128 32 turned
+	[ "$(grep -c 'tile_start([01], i0' l.c) $(grep -c 'tile_finish([01], block' l.c)" = "2 2" ]
+	ok $? "as many blocks as tiles under way" || grep tile_ l.c
 	for form in "u4 0 15 37 128 128 32 turned" "i4 -8 7 37 128 72 32 turned"; do
 		leveled $form
 		! grep -q -e tile_sums -e 'does not let it use amx' l.c

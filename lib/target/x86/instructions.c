@@ -170,25 +170,33 @@ static void fma16_helper(FILE *f, const struct instr *row)
 		"\treturn u.all;\n}\n");
 }
 
-/* Tiles of 16 rows: 0: sums, 1 and 2: 32 and 64 bytes of rows of a, 3 and 4: 8 and 16 groups of b. */
+/* Tiles of 16 rows: 0 and 5: sums, 1 and 2: 32 and 64 bytes of rows of a, 3 and 4: 8 and 16 groups of b. */
 static void tiles_helper(FILE *f, const struct instr *row)
 {
 	(void)row;
 	fputs("#ifndef TILES_BEGIN\n"
 	      "static const struct {\n\tunsigned char palette, start, none[14];\n\tunsigned short bytes[16];\n\tunsigned char rows[16];\n"
-	      "} tiles = {1, 0, {0}, {64, 32, 64, 64, 64}, {16, 16, 16, 8, 16}};\n"
+	      "} tiles = {1, 0, {0}, {64, 32, 64, 64, 64, 64}, {16, 16, 16, 8, 16, 16}};\n"
 	      "#define TILES_BEGIN __asm__ volatile(\"ldtilecfg %0\" : : \"m\"(tiles))\n"
 	      "#define TILES_END   __asm__ volatile(\"tilerelease\")\n"
-	      "/* 16 sums, in rows s apart, of each of 16 rows of a, t apart, and b in groups of four; k products, a multiple of 32 */\n"
+	      "/* Sums in a tile of 16 rows of a, t apart, and b in groups of four; k products, a multiple of 32. */\n"
+	      "#define TILE_ADD(sums, a_, b_) \\\n"
+	      "\t__asm__ volatile(\"tileloadd (%0,%1), %%tmm\" a_ \"\\n\\ttileloadd (%2,%3), %%tmm\" b_ \"\\n\\ttdpbssd %%tmm\" b_ \", %%tmm\" a_ \", %%tmm\" sums \\\n"
+	      "\t\t: : \"r\"(a), \"r\"(t), \"r\"(b), \"r\"(64L) : \"memory\")\n"
+	      "#define TILE_START(sums) \\\n"
+	      "\tdo { \\\n"
+	      "\t\t__asm__ volatile(\"tilezero %%tmm\" sums : : : \"memory\"); \\\n"
+	      "\t\tfor (; k >= 64; k -= 64, a += 64, b += 1024) \\\n\t\t\tTILE_ADD(sums, \"2\", \"4\"); \\\n"
+	      "\t\tif (k) \\\n\t\t\tTILE_ADD(sums, \"1\", \"3\"); \\\n"
+	      "\t} while (0)\n"
+	      "static inline void tile_start(int place, const signed char *a, long t, const signed char *b, long k)\n{\n"
+	      "\tif (place)\n\t\tTILE_START(\"5\");\n\telse\n\t\tTILE_START(\"0\");\n}\n"
+	      "/* the sums, in rows s apart */\n"
+	      "static inline void tile_finish(int place, int *o, long s)\n{\n"
+	      "\tif (place)\n\t\t__asm__ volatile(\"tilestored %%tmm5, (%0,%1)\" : : \"r\"(o), \"r\"(4 * s) : \"memory\");\n"
+	      "\telse\n\t\t__asm__ volatile(\"tilestored %%tmm0, (%0,%1)\" : : \"r\"(o), \"r\"(4 * s) : \"memory\");\n}\n"
 	      "static inline void tile_sums(int *o, long s, const signed char *a, long t, const signed char *b, long k)\n{\n"
-	      "\t__asm__ volatile(\"tilezero %%tmm0\" : : : \"memory\");\n"
-	      "\tfor (; k >= 64; k -= 64, a += 64, b += 1024)\n"
-	      "\t\t__asm__ volatile(\"tileloadd (%0,%1), %%tmm2\\n\\ttileloadd (%2,%3), %%tmm4\\n\\ttdpbssd %%tmm4, %%tmm2, %%tmm0\"\n"
-	      "\t\t\t: : \"r\"(a), \"r\"(t), \"r\"(b), \"r\"(64L) : \"memory\");\n"
-	      "\tif (k)\n"
-	      "\t\t__asm__ volatile(\"tileloadd (%0,%1), %%tmm1\\n\\ttileloadd (%2,%3), %%tmm3\\n\\ttdpbssd %%tmm3, %%tmm1, %%tmm0\"\n"
-	      "\t\t\t: : \"r\"(a), \"r\"(t), \"r\"(b), \"r\"(64L) : \"memory\");\n"
-	      "\t__asm__ volatile(\"tilestored %%tmm0, (%0,%1)\" : : \"r\"(o), \"r\"(4 * s) : \"memory\");\n}\n"
+	      "\ttile_start(0, a, t, b, k);\n\ttile_finish(0, o, s);\n}\n"
 	      "#endif\n",
 	      f);
 }
@@ -303,8 +311,8 @@ const struct instr x86_instr[] = {
 		.name = "tdpbssd" #products, .features = X86_AMX, .vector_bytes = 64, .opaque = true, .nloops = 4, \
 		.extent = {16, 16, (products) / 4, 4}, .comb = "sum", .body = "mul(i32(a), i32(b))", .whole = true, \
 		.out = {"i32", {STEP_ANY, 1, 0, 0}}, .in = {{"i8", {STEP_ANY, 0, 4, 1}}, {"i8", {0, 4, 64, 1}}}, \
-		.text = "tile_sums(%o, %s, %a, %t, %b, " #products ");", .helper = tiles_helper, .begin = "TILES_BEGIN;", \
-		.end = "TILES_END;" \
+		.text = "tile_sums(%o, %s, %a, %t, %b, " #products ");", .start = "tile_start(%p, %a, %t, %b, " #products ");", \
+		.finish = "tile_finish(%p, %o, %s);", .many = 2, .helper = tiles_helper, .begin = "TILES_BEGIN;", .end = "TILES_END;" \
 	}
 	TILE(32),
 	TILE(64),
