@@ -229,7 +229,7 @@ static void place_digits(struct schedule *r, const struct blocks *q)
 	unroll_block(r, loop_part(r, k, 0), steps);
 }
 
-/* What tiles multiply the rows with, a panel at a time, in the groups that the instruction takes. */
+/* What tiles multiply the rows with, a panel at a time, in the groups that the instruction takes; codes are read in the order of memory. */
 static void place_codes(struct schedule *r, const struct blocks *q, const char *where)
 {
 	struct loop_prog *p = r->p;
@@ -247,7 +247,7 @@ static void place_codes(struct schedule *r, const struct blocks *q, const char *
 	sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes));
 	const char *b = loop_part(r, loop_part(r, k, 0), 0), *high = loop_part(r, loop_part(r, k, 0), 1);
 	const char *groups = loop_part(r, loop_part(r, k, 1), 0), *in_group = loop_part(r, loop_part(r, k, 1), 1);
-	sched_try(r, PRIM_REORDER, loop_part(r, v, 0), b, groups, high, loop_part(r, v, 1), in_group);
+	sched_try(r, PRIM_REORDER, b, groups, loop_part(r, v, 0), high, loop_part(r, v, 1), in_group);
 	sched_try(r, PRIM_UNROLL, high);
 	if (widen)
 		sched_try(r, PRIM_TENSOR, loop_part(r, v, 1), widen->name);
