@@ -433,40 +433,43 @@ static inline void attention_double_fours(const attention_double_vec *a, const a
 	}
 }
 
-/* x[i] becomes e to the power of x[i] - most, which is at most 0, or no number; the sum of all. Zeros at the end change nothing. 2^k times
- * Cephes' polynomial of what is left. */
-static float attention_float_exps(float *x, int64_t n, float most)
+/* e to the power of x, which is at most 0, or no number: 2^k times Cephes' polynomial of what is left. */
+static inline void attention_powers(attention_floats *x)
 {
 	const float to_int = 0x1.8p23f, least = -87.3f;
 	const int32_t bits = 0x4b400000 - 127; /* of to_int, less the bias of exponents */
-	attention_floats sum = {0};
-	float all = 0;
+	attention_floats v = *x, k, r, p;
 
-	for (int64_t i = 0; i < n; i += attention_float_lanes) {
-		attention_floats v, k, r, p;
-		size_t bytes = sizeof(float) * (size_t)(n - i < attention_float_lanes ? n - i : attention_float_lanes);
-		if (bytes == sizeof v)
-			v = *(const attention_float_vec *)(x + i) - most;
-		else {
-			v = (attention_floats){0};
-			memcpy(&v, x + i, bytes);
-			v -= most;
-		}
-		k = v * 0x1.715476p0f + to_int;
-		r = v - (k - to_int) * 0.693359375f + (k - to_int) * 2.12194440e-4f;
-		p = ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r + 1.6666665459e-1f) *
-			    r +
-		    5.0000001201e-1f;
-		p = (p * r * r + r + 1) * (attention_floats)(((attention_ints)k - bits) << 23);
-		p = (attention_floats)((attention_ints)p & ~(attention_ints)(v < least));
-		if (bytes == sizeof v) {
-			*(attention_float_vec *)(x + i) = p;
-		} else {
-			memcpy(x + i, &p, bytes);
-			p = (attention_floats){0};
-			memcpy(&p, x + i, bytes);
-		}
+	k = v * 0x1.715476p0f + to_int;
+	r = v - (k - to_int) * 0.693359375f + (k - to_int) * 2.12194440e-4f;
+	p = ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r + 1.6666665459e-1f) * r +
+	    5.0000001201e-1f;
+	p = (p * r * r + r + 1) * (attention_floats)(((attention_ints)k - bits) << 23);
+	*x = (attention_floats)((attention_ints)p & ~(attention_ints)(v < least));
+}
+
+/* x[i] becomes e to the power of x[i] - most; the sum of all. Zeros at the end change nothing. */
+static float attention_float_exps(float *x, int64_t n, float most)
+{
+	attention_floats sum = {0}, rest = {0};
+	float all = 0;
+	int64_t i = 0;
+
+	for (; i + attention_float_lanes <= n; i += attention_float_lanes) {
+		attention_floats p = *(const attention_float_vec *)(x + i) - most;
+		attention_powers(&p);
+		*(attention_float_vec *)(x + i) = p;
 		sum += p;
+	}
+	if (i < n) {
+		size_t bytes = sizeof *x * (size_t)(n - i);
+		memcpy(&rest, x + i, bytes);
+		rest -= most;
+		attention_powers(&rest);
+		memcpy(x + i, &rest, bytes);
+		rest = (attention_floats){0};
+		memcpy(&rest, x + i, bytes);
+		sum += rest;
 	}
 	for (int k = 0; k < attention_float_lanes; k++)
 		all += sum[k];

@@ -223,26 +223,37 @@ static inline void ATTENTION(dots_across)(const ATTENTION_REAL *x, const ATTENTI
 }
 
 #ifdef ATTENTION_WIDE
-/* ATTENTION(dots_across) of twice as many keys, both vectors in one register. */
+/* ATTENTION(dots_across) of twice as many keys, both vectors in one register, from i on and from i + 1 on: as many sums at a time as hide
+ * how long one takes. */
 static inline void ATTENTION(dots_wide)(const ATTENTION_REAL *x, const ATTENTION_REAL *const *k, int64_t i, int64_t n,
-					ATTENTION(vec) sum[4 * ATTENTION_ACROSS])
+					ATTENTION(vec) sum[8 * ATTENTION_ACROSS])
 {
 	ATTENTION(wide) s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, *to = (ATTENTION(wide) *)sum;
+	ATTENTION(wide) t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0}, t4 = {0}, t5 = {0}, t6 = {0}, t7 = {0};
 	const ATTENTION_REAL *k0 = k[0], *k1 = k[1], *k2 = k[2], *k3 = k[3], *k4 = k[4], *k5 = k[5], *k6 = k[6], *k7 = k[7];
 
 	for (; i < n; i += ATTENTION(lanes)) {
-		ATTENTION(wide) a = *(const ATTENTION(wide) *)(x + 2 * ATTENTION(lanes) * i);
+		const ATTENTION_REAL *from = x + 2 * ATTENTION(lanes) * i;
+		ATTENTION(wide) a = *(const ATTENTION(wide) *)from, b = *(const ATTENTION(wide) *)(from + 2 * ATTENTION(lanes));
 		s0 += a * k0[i];
+		t0 += b * k0[i + 1];
 		s1 += a * k1[i];
+		t1 += b * k1[i + 1];
 		s2 += a * k2[i];
+		t2 += b * k2[i + 1];
 		s3 += a * k3[i];
+		t3 += b * k3[i + 1];
 		s4 += a * k4[i];
+		t4 += b * k4[i + 1];
 		s5 += a * k5[i];
+		t5 += b * k5[i + 1];
 		s6 += a * k6[i];
+		t6 += b * k6[i + 1];
 		s7 += a * k7[i];
+		t7 += b * k7[i + 1];
 	}
-	to[0] = s0, to[1] = s1, to[2] = s2, to[3] = s3;
-	to[4] = s4, to[5] = s5, to[6] = s6, to[7] = s7;
+	to[0] = s0, to[1] = s1, to[2] = s2, to[3] = s3, to[4] = s4, to[5] = s5, to[6] = s6, to[7] = s7;
+	to[8] = t0, to[9] = t1, to[10] = t2, to[11] = t3, to[12] = t4, to[13] = t5, to[14] = t6, to[15] = t7;
 }
 
 /* Scores of keys [s, s + 2 * ATTENTION_ACROSS), to to[..][at] and on, as ATTENTION(scores_across) has them. */
@@ -256,7 +267,7 @@ static inline void ATTENTION(scores_wide)(const ATTENTION_REAL *x, const struct 
 
 	for (int j = 0; j < 2 * ATTENTION_ACROSS; j++)
 		key[j] = ATTENTION(at)(k, s + j);
-	for (int i = 0; i < ATTENTION(lanes); i++)
+	for (int i = 0; i < ATTENTION(lanes); i += 2)
 		ATTENTION(dots_wide)(x, key, i, whole, part + i * SUMS);
 	for (int j = 0; j < SUMS; j++)
 		ATTENTION(in_order)(part + j, SUMS, &sum[j]);
@@ -340,8 +351,10 @@ static ATTENTION_REAL ATTENTION(most)(const ATTENTION_REAL *x, int64_t n)
 			ATTENTION(bits) more = y > v[j];
 			v[j] = (ATTENTION(vec))(((ATTENTION(bits))y & more) | ((ATTENTION(bits))v[j] & ~more));
 		}
-	for (int j = 0; j < 2 * ATTENTION(lanes); j++)
-		most = v[j / ATTENTION(lanes)][j % ATTENTION(lanes)] > most ? v[j / ATTENTION(lanes)][j % ATTENTION(lanes)] : most;
+	ATTENTION(bits) other = v[1] > v[0];
+	v[0] = (ATTENTION(vec))(((ATTENTION(bits))v[1] & other) | ((ATTENTION(bits))v[0] & ~other));
+	for (int j = 0; j < ATTENTION(lanes); j++)
+		most = v[0][j] > most ? v[0][j] : most;
 	for (; i < n; i++)
 		most = x[i] > most ? x[i] : most;
 	return most;
@@ -452,6 +465,52 @@ static inline void ATTENTION(keep_wide)(ATTENTION_REAL *to, const ATTENTION(wide
 	*(ATTENTION(wide) *)(to + 2 * ATTENTION(lanes)) += *y;
 }
 
+/* ATTENTION(add_columns) of four times as many numbers. */
+static void __attribute__((noinline))
+ATTENTION(add_widest)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t i)
+{
+	enum { WIDE = 2 * ATTENTION(lanes) };
+	ATTENTION(wide) s00 = {0}, s10 = {0}, s20 = {0}, s30 = {0}, s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
+	ATTENTION(wide) s02 = {0}, s12 = {0}, s22 = {0}, s32 = {0}, s03 = {0}, s13 = {0}, s23 = {0}, s33 = {0};
+	const ATTENTION_REAL *p0 = t[0]->score, *p1 = t[1]->score, *p2 = t[2]->score, *p3 = t[3]->score;
+
+	for (int64_t s = lo, end; s < hi;) {
+		const ATTENTION_REAL *from = ATTENTION(at)(v, s) + i;
+		int64_t stride = s < v->npast ? v->past_stride : v->stride;
+		for (end = s < v->npast && v->npast < hi ? v->npast : hi; s < end; s++, from += stride) {
+			ATTENTION(wide) x = *(const ATTENTION(wide) *)from, y = *(const ATTENTION(wide) *)(from + WIDE);
+			ATTENTION(wide) z = *(const ATTENTION(wide) *)(from + 2 * WIDE), u = *(const ATTENTION(wide) *)(from + 3 * WIDE);
+			const ATTENTION_REAL *later = s + ATTENTION_BLOCK < v->used ? from + ATTENTION_BLOCK * stride : from;
+			__builtin_prefetch(later);
+			__builtin_prefetch(later + 2 * WIDE);
+			s00 += p0[s] * x;
+			s01 += p0[s] * y;
+			s02 += p0[s] * z;
+			s03 += p0[s] * u;
+			s10 += p1[s] * x;
+			s11 += p1[s] * y;
+			s12 += p1[s] * z;
+			s13 += p1[s] * u;
+			s20 += p2[s] * x;
+			s21 += p2[s] * y;
+			s22 += p2[s] * z;
+			s23 += p2[s] * u;
+			s30 += p3[s] * x;
+			s31 += p3[s] * y;
+			s32 += p3[s] * z;
+			s33 += p3[s] * u;
+		}
+	}
+	ATTENTION(keep_wide)(t[0]->out + i, &s00, &s01);
+	ATTENTION(keep_wide)(t[0]->out + i + 2 * WIDE, &s02, &s03);
+	ATTENTION(keep_wide)(t[1]->out + i, &s10, &s11);
+	ATTENTION(keep_wide)(t[1]->out + i + 2 * WIDE, &s12, &s13);
+	ATTENTION(keep_wide)(t[2]->out + i, &s20, &s21);
+	ATTENTION(keep_wide)(t[2]->out + i + 2 * WIDE, &s22, &s23);
+	ATTENTION(keep_wide)(t[3]->out + i, &s30, &s31);
+	ATTENTION(keep_wide)(t[3]->out + i + 2 * WIDE, &s32, &s33);
+}
+
 /* ATTENTION(add_columns) of twice as many numbers. */
 static void __attribute__((noinline))
 ATTENTION(add_wide)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t i)
@@ -495,6 +554,8 @@ static void ATTENTION(add_block)(struct ATTENTION(row) * t, int n, const struct 
 		each[j] = j < n ? &t[j] : &none;
 	int64_t i = 0;
 #ifdef ATTENTION_WIDE
+	for (; i + 8 * ATTENTION(lanes) <= size; i += 8 * ATTENTION(lanes))
+		ATTENTION(add_widest)(each, v, lo, hi, i);
 	for (; i + 4 * ATTENTION(lanes) <= size; i += 4 * ATTENTION(lanes))
 		ATTENTION(add_wide)(each, v, lo, hi, i);
 #endif
@@ -530,6 +591,24 @@ static void ATTENTION(values_seen)(struct ATTENTION(row) * r, const struct ATTEN
 	}
 }
 
+/* Is each of n a number? */
+static bool ATTENTION(numbers)(const ATTENTION_REAL *x, int64_t n)
+{
+	ATTENTION(bits) none = {0};
+	bool all = true;
+	int64_t i = 0;
+
+	for (; i + ATTENTION(lanes) <= n; i += ATTENTION(lanes)) {
+		ATTENTION(vec) v = *(const ATTENTION(vec) *)(x + i);
+		none |= v != v;
+	}
+	for (int k = 0; k < ATTENTION(lanes); k++)
+		all &= !none[k];
+	for (; i < n; i++)
+		all &= x[i] == x[i];
+	return all;
+}
+
 /* The results of rows t[0, n), whose keys are of [lo, hi). A value that a row does not see has no part, so all add the same blocks. */
 static void ATTENTION(values)(struct ATTENTION(row) * t, int n, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t size,
 			      ATTENTION_REAL *spare)
@@ -547,9 +626,7 @@ static void ATTENTION(values)(struct ATTENTION(row) * t, int n, const struct ATT
 			ATTENTION(add_block)(t + j, attention_few(n - j), &block, s, end, size, spare);
 	}
 	for (int j = 0; j < n; j++) {
-		bool number = true;
-		for (int64_t i = 0; i < size; i++)
-			number &= t[j].out[i] == t[j].out[i];
+		bool number = ATTENTION(numbers)(t[j].out, size);
 		if (!number && t[j].seen)
 			ATTENTION(values_seen)(&t[j], v, size, spare);
 		else if (!number)
@@ -615,7 +692,10 @@ static void ATTENTION(tile)(const struct attention *a, struct ATTENTION(work) * 
 	}
 	ATTENTION(values)(t, n, v, lo, hi, a->vsize, w->spare);
 	for (int j = 0; j < n; j++) {
-		for (int64_t i = 0; i < a->vsize; i++)
+		int64_t i = 0;
+		for (; i + ATTENTION(lanes) <= a->vsize; i += ATTENTION(lanes))
+			*(ATTENTION(vec) *)(t[j].out + i) *= t[j].part;
+		for (; i < a->vsize; i++)
 			t[j].out[i] *= t[j].part;
 		ATTENTION(put)(a->type, a->y, t[j].token * a->vsize, a->vsize, t[j].out);
 	}
