@@ -71,6 +71,8 @@ hone bench lib/net.so --seconds 0.1 --json >t.json 2>err && [ ! -s err ] && grep
 ok $? "a library as it is, and JSON"
 hone bench none.onnx net.onnx --set batch=1 --alone --seconds 0.1 >out 2>err
 is "$? $(grep -c 'none.onnx: No such file' err) $(grep -c '^none.onnx .* - ' out) $(grep -c '^net.onnx  *-  *1  *[0-9.]' out)" "66 1 1 1" "one that cannot be built: the others are timed"
+$bench >out 2>err
+is "$? $(tail -1 err)" "64 hone: give them, for example: hone bench net.onnx --seconds 0.1 --set batch=1" "sizes are missing: the command to give them"
 MODEL=none.onnx $bench --set batch=1 >out 2>err
 is "$? $(grep -c '^run-dev: --peer .* ended with 66' err) $(grep -c '^net.onnx  *-  *1  *[0-9.]' out)" "0 1 1" "a peer that cannot run it: without"
 printf '#!/bin/sh\nexec sleep 60\n' >sleeper && chmod +x sleeper

@@ -116,15 +116,17 @@ static const char *peer_command(struct hone *h, const struct bench *b, const cha
 static void row_failed(struct hone *h, struct bench *b, int code, const struct facts *f)
 {
 	child_tell(h, "hone bench", f);
+	child_tell_give(h, f);
 	b->code = b->code ? b->code : code;
 }
 
 static int time_row(struct hone *h, struct bench *b, struct row *r, const char *library, const char *peer)
 {
-	struct child c = {.out = text(h, "%s/times", h->work)};
-	struct facts f = {0};
+	struct child c = {.out = text(h, "%s/times", h->work), .facts = text(h, "%s/facts", h->work)};
+	struct facts f;
 
 	words_add(&c.argv, "run-dev");
+	words_add(&c.argv, text(h, "--facts=%s", c.facts));
 	words_add(&c.argv, "--bench");
 	words_add(&c.argv, "--json");
 	given_add(h, &c.argv, "bench");
@@ -137,11 +139,11 @@ static int time_row(struct hone *h, struct bench *b, struct row *r, const char *
 	}
 	words_add(&c.argv, "--");
 	words_add(&c.argv, library);
-	int code = child_run(h, &c, NULL);
+	int code = child_run(h, &c, &f);
 	if (!code)
 		r->f = facts_read(c.out);
 	else
-		row_failed(h, b, peer ? 0 : code, &f);
+		row_failed(h, b, peer && code != EX_BADUSE ? 0 : code, &f);
 	return code;
 }
 
@@ -160,9 +162,10 @@ static void run_row(struct hone *h, struct bench *b, struct row *r)
 		return;
 	}
 	progress(h, text(h, "timing %s", base_name(r->model)));
-	if (beside && !time_row(h, b, r, library, peer_command(h, b, r->model, r->threads)))
-		return;
-	if (time_row(h, b, r, library, NULL))
+	code = beside ? time_row(h, b, r, library, peer_command(h, b, r->model, r->threads)) : -1;
+	if (code && code != EX_BADUSE) /* which the peer has no part in */
+		code = time_row(h, b, r, library, NULL);
+	if (code)
 		r->failed = "not run";
 }
 

@@ -285,13 +285,20 @@ void child_tell(struct hone *h, const char *tool, const struct facts *f)
 	tell_notes(h, tool, f);
 }
 
-void child_failed(struct hone *h, int code, const struct facts *f)
+bool child_tell_give(struct hone *h, const struct facts *f)
 {
 	const char *give = facts_get(f, "give");
-	bool any = tell_said(h, true) || facts_get(f, "error");
 
 	if (give)
 		fprintf(stderr, "hone: give them, for example: %s\n", shown(text(h, "%s%s", h->line, give)));
+	return give;
+}
+
+void child_failed(struct hone *h, int code, const struct facts *f)
+{
+	bool any = tell_said(h, true) || facts_get(f, "error");
+
+	child_tell_give(h, f);
 	if (any)
 		die_silent(code);
 	if (code == EX_IO)

@@ -132,6 +132,8 @@ struct facts child_must(struct hone *h, struct child *c);
 noreturn void child_failed(struct hone *h, int code, const struct facts *f);
 /* Prints what the last child said, and the notes among its facts. */
 void child_tell(struct hone *h, const char *tool, const struct facts *f);
+/* Where sizes are missing: the command of the user with them. False: none are. */
+bool child_tell_give(struct hone *h, const struct facts *f);
 extern bool child_interrupted;   /* a search was: it and those that follow end with what is known */
 extern const char *tools_folder; /* where hone's tools are; "" until tools_find */
 void tools_find(void);
