@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Decoders in the layout of onnxruntime-genai's builder, hone against ONNX Runtime.
 
-decoders.py families [--context N]... [FAMILY...]: milliseconds of processor time of a token behind N tokens (128 and 1024), for each family and for
-    accuracy_level 0 and 4, in turns (bench/llm.py, and its variables of the environment), and how many steps of each library are on the slow path.
-decoders.py greedy: TOKENS (environment, 1000) tokens of a library of open sizes, saved and loaded by another process in the middle, for each --state-type;
-    the first token that ONNX Runtime has otherwise, and the most memory beside weights and cache. ROOM=0: caches grow, and have no room for all from the first.
+decoders.py families [--context N]... [--level N]... [FAMILY...]: milliseconds of processor time of a token behind N tokens (128 and 1024), for each
+    family and accuracy_level (0 and 4), in turns (bench/llm.py, and its variables of the environment), and how many steps of each library are on the slow path.
+decoders.py greedy [TYPE...]: TOKENS (environment, 1000) tokens of a library of open sizes, saved and loaded by another process in the middle, for each
+    --state-type (f32, i8); the first token that ONNX Runtime has otherwise, and the most memory beside weights and cache. ROOM=0: caches grow, and have no room for all from the first.
 decoders.py batch: sentences of lengths of their own in one batch, against each by itself.
 
 SIZES (environment) is what examples/llm/decoder.py makes; the weights are random. One thread. The work is done in a directory of its own."""
@@ -68,6 +68,7 @@ class Own:
 def families(words):
     parser = argparse.ArgumentParser(prog="decoders.py families")
     parser.add_argument("--context", type=int, action="append")
+    parser.add_argument("--level", type=int, action="append")
     parser.add_argument("family", nargs="*")
     given = parser.parse_args(words)
     contexts, names = given.context or [128, 1024], given.family
@@ -75,7 +76,7 @@ def families(words):
     if min(contexts) < 1 or longest > of["longest"]:
         parser.error(f"--context: from 1 to {of['longest'] - 128}, which SIZES has rows for")
     for family in names or ("llama", "qwen2", "qwen3", "phi", "gemma"):
-        for level in (0, 4):
+        for level in given.level or (0, 4):
             os.makedirs(f"{family}{level}")  # a library is opened once by its name
             os.chdir(f"{family}{level}")
             decoder(family, f"level={level}")
@@ -130,12 +131,13 @@ def half(stem, ids, seen, count, room, load, save):
     return most, made
 
 
-def greedy():
+def greedy(kinds):
     count = int(os.environ.get("TOKENS", 1000))
     decoder("llama", "level=0")
     prompt = np.random.default_rng(1).integers(0, of["vocab"], 24).tolist()
     want, length = text(Peer(), prompt, 0, count)
-    for kind, number in (("f32", 4), ("i8", 1 + 4 / of["size"])):
+    bytes_of = {"f32": 4, "i8": 1 + 4 / of["size"]}  # of an element of the cache
+    for kind in kinds or bytes_of:
         library("m", *(["--state-type", kind] if kind != "f32" else []))
         room = length + 1 if os.environ.get("ROOM", "1") != "0" else 0
         first = count // 2
@@ -143,7 +145,7 @@ def greedy():
         later, rest = half("m", made[-1:], len(prompt) + first - 1, count - first, room, "session", None)
         made += rest
         weights = os.path.getsize("m.weights")
-        cache = 2 * of["layers"] * of["groups"] * of["size"] * (room or length) * number
+        cache = 2 * of["layers"] * of["groups"] * of["size"] * (room or length) * bytes_of[kind]
         other = [i for i in range(count) if made[i] != want[i][0]]
         print(f"{kind}: {count - len(other)} of {count} tokens are ONNX Runtime's; at most {max(most, later) / 1e6:.1f} MB, weights {weights / 1e6:.1f}, cache "
               f"{cache / 1e6:.2f}: {max(most, later) / (weights + cache):.3f} of both", flush=True)
@@ -187,7 +189,7 @@ def batch():
 
 
 if __name__ == "__main__":
-    command = {"families": families, "greedy": lambda _: greedy(), "batch": lambda _: batch()}.get("".join(sys.argv[1:2]))
+    command = {"families": families, "greedy": greedy, "batch": lambda _: batch()}.get("".join(sys.argv[1:2]))
     if not command:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as work:
