@@ -15,7 +15,9 @@ unset HONE_KB HONE_RATES
 # Python with the peers, if make peers was run.
 [ -n "${HONE_PYTHON-}" ] || [ ! -x build/python/bin/python ] || HONE_PYTHON=$top/build/python/bin/python
 [ -z "${HONE_PYTHON-}" ] || export HONE_PYTHON
-export top PATH TAP_COUNT HONE_BLOBS XDG_DATA_HOME
+HONE_ANSWERS=$tmp/answers
+mkdir "$HONE_ANSWERS"
+export top PATH TAP_COUNT HONE_BLOBS XDG_DATA_HOME HONE_ANSWERS
 
 # The longest come first, so that no CPU waits for the last of them.
 longest="t-bench.sh t-tune.sh t-state.sh kernels t-aarch64.sh t-fuzz.sh sized t-hone-quantize.sh t-emit.sh t-preview.sh t-packed.sh t-models.sh
