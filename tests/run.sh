@@ -101,5 +101,8 @@ for t; do
 	is_alone "$t" && (one "$t" 3>&-)
 done
 grep -h '^[^ ]*: not ok' "$tmp"/*.said | cut -c 1-200
+grep -h '^[^ ]*: skipped - ' "$tmp"/*.said | awk '/[Pp]ython|peers/ { python++; next } /HONE_MODELS/ { models++; next } { other++ }
+	END { if (NR) printf "skipped: %d want modules of Python, most of which make peers installs; %d want models (HONE_MODELS); %d others, as they say\n",
+		python, models, other }'
 cat "$tmp"/*.counts | awk '{ passed += $1; failed += $2; skipped += $3 }
 	END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0 }'
