@@ -4,6 +4,15 @@
 # right, never sideways ("/" ends a floor). The link order and tests/tools/t-floors.sh both read this line.
 FLOORS = common / native / graph target / op kb / loop onnx runner comm quant / cost / sched emit / lower / model / source search / tune
 
+# Options of the compiler that are given stay, in build/given.mk, until others are: make install installs what was built. With others than
+# before all is compiled anew.
+GIVEN := CROSS SYSROOT CC CFLAGS CPPFLAGS LDFLAGS
+-include build/given.mk
+unset  = $(filter default undefined,$(origin $(1)))
+$(foreach v,$(GIVEN),$(if $(call unset,$(v)),$(if $(call unset,GIVEN_$(v)),,$(eval $(v) = $$(GIVEN_$(v))))))
+GIVEN := $(foreach v,$(GIVEN),$(if $(call unset,$(v)),,$(v)))
+$(foreach v,$(GIVEN),$(eval NOW_$(v) := $$($(v))))
+
 ifeq ($(origin CC),default) # make has one of its own, so ?= would do nothing
 CC       = gcc
 endif
@@ -51,6 +60,15 @@ UNITS   := $(foreach f,$(UNITSRC),build/check/$(basename $(notdir $(f))))
 
 all: $(CTOOLS:%=bin/%) $(STOOLS:%=bin/%) build/libhone_eval.a build/libhone.a
 
+# As a makefile, which has marks of its own.
+quoted = '$(subst ','\'',$(subst #,\#,$(subst $$,$$$$,$(1))))'
+# In a tree that has no such file yet, objects are of these options.
+build/given.mk: always
+	@mkdir -p build
+	@{ :; $(foreach v,$(GIVEN),printf 'GIVEN_%s = %s\n' $(v) $(call quoted,$(NOW_$(v)));) } >$@.new
+	@[ -e $@ ] || touch -d 2000-01-01 $@.new
+	@cmp -s $@ $@.new && rm $@.new || mv $@.new $@
+
 # What pkg-config says, once.
 build/pkgs.mk: Makefile
 	@mkdir -p build
@@ -58,11 +76,11 @@ build/pkgs.mk: Makefile
 	@echo "PKG_CFLAGS = $$(pkg-config --cflags $(PKGS))" > $@
 	@echo "PKG_LIBS = $$(pkg-config --libs $(PKGS))" >> $@
 
-build/%.o: %.c | build/pkgs.mk build/gen/passes.inc
+build/%.o: %.c build/given.mk | build/pkgs.mk build/gen/passes.inc
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) -MMD -MP -c -o $@ $<
 
-build/gen/%.o: build/gen/%.c
+build/gen/%.o: build/gen/%.c build/given.mk
 	$(CC) $(ALLCFLAGS) -w -c -o $@ $<
 build/gen/onnx.pb-c.c build/gen/onnx.pb-c.h &: lib/onnx/onnx.proto
 	@mkdir -p build/gen
@@ -287,7 +305,7 @@ CHAINO := $(CHAIN:%=build/renamed/%.o) $(foreach t,$(CHAIN),$(patsubst %.c,build
 $(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile tools/hone/stages.h
 	@mkdir -p $(@D)
 	@printf '#define tool tool_%s\n#include "tools/%s/%s.c"\n' $(subst -,_,$*) $* $* > $@
-$(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c
+$(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c build/given.mk
 	$(CC) $(ALLCFLAGS) -I. -MMD -MP -c -o $@ $<
 build/tests/fuzz/model.o: | build/gen/onnx.pb-c.h
 build/check/unfit build/check/order build/check/gears: $(CHAINO)
@@ -349,11 +367,12 @@ help:
 	@echo 'make wheel          a package for pip, with the Python interface, into build/wheel; make deb: one for Debian, into build/deb'
 	@echo 'make model          learns the cost model from bench/records; make winners: what wins of them into share/kb'
 	@echo 'make CROSS=aarch64-linux-gnu-   builds for another kind of CPU; make cross-deps installs what that needs'
+	@echo 'make CC=... CFLAGS=...   CPPFLAGS, LDFLAGS: kept for the builds after this, until others are given'
 	@echo 'make clean          removes bin/ and build/'
 
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo model winners check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install uninstall wheel deb help clean
+.PHONY: always all deps test-deps demo model winners check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install uninstall wheel deb help clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)
