@@ -327,6 +327,7 @@ install: all
 	$(INSTALLP) bin/hone $(DESTDIR)$(PREFIX)/bin
 	$(INSTALLP) $(filter-out bin/hone,$(CTOOLS:%=bin/%)) $(DESTDIR)$(PREFIX)/libexec/hone
 	$(if $(strip $(STOOLS)),install -m 755 $(STOOLS:%=bin/%) $(DESTDIR)$(PREFIX)/libexec/hone)
+	for tool in $(filter-out hone,$(CTOOLS) $(STOOLS)); do ln -sfn ../libexec/hone/$$tool $(DESTDIR)$(PREFIX)/bin; done
 	install -D -m 644 build/libhone_eval.a $(DESTDIR)$(PREFIX)/lib/hone/libhone_eval.a
 	install -D -m 644 build/libhone.a $(DESTDIR)$(PREFIX)/lib/libhone.a
 	install -D -m 644 share/hone.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc
@@ -343,7 +344,7 @@ install: all
 # Takes back what install did, by the same list.
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/lib/hone $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/share/hone $(DOCDIR)
-	rm -f $(DESTDIR)$(PREFIX)/bin/hone $(DESTDIR)$(PREFIX)/lib/libhone.a $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
+	rm -f $(patsubst %,$(DESTDIR)$(PREFIX)/bin/%,$(CTOOLS) $(STOOLS)) $(DESTDIR)$(PREFIX)/lib/libhone.a $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
 	for page in $(PAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 
 # Packages: what make install puts under a folder, as a wheel for pip (clients/python) and as a Debian package.

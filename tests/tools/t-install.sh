@@ -4,11 +4,12 @@ rc() { "$@" >log 2>&1; echo $?; }
 unset MAKEFLAGS MFLAGS MAKELEVEL
 here=$PWD model=$PWD/net.onnx
 cp "$top/examples/digits/digits.onnx" net.onnx
+ls "$top/bin" >tools
 
-is "$(rc make -C "$top" install DESTDIR="$here/stage" PREFIX=/opt/hone) $(ls stage/opt/hone/bin)" "0 hone" "make install with PREFIX and DESTDIR"
+is "$(rc make -C "$top" install DESTDIR="$here/stage" PREFIX=/opt/hone) $(ls stage/opt/hone/bin | diff - "$here/tools")" "0 " "make install with PREFIX and DESTDIR: every tool can be called"
 cd stage/opt/hone || exit 1
-is "$(ls "$here/stage" bin include lib share | tr '\n' ' ')" \
-	"$here/stage: opt  bin: hone  include: hone  lib: hone libhone.a pkgconfig  share: bash-completion doc hone man " "only there"
+is "$(ls "$here/stage" include lib share | tr '\n' ' ')" \
+	"$here/stage: opt  include: hone  lib: hone libhone.a pkgconfig  share: bash-completion doc hone man " "only there"
 is "$(cd libexec/hone && echo *)" "$(cd "$top/bin" && ls | grep -vx hone | tr '\n' ' ' | sed 's/ $//')" "the tools in libexec"
 for page in "$top"/tools/*/*.1; do
 	[ -e "share/man/man1/$(basename "$page")" ] || ok 1 "$(basename "$page") is installed"
@@ -18,7 +19,7 @@ is "$(ls share/doc/hone | tr '\n' ' ')$(ls share/doc/hone/examples/digits/digits
 nothing "no program has symbols" "$(for f in bin/hone libexec/hone/*; do readelf -S "$f" 2>/dev/null | grep -q '\.symtab' && echo "$f"; done)"
 nothing "DESTDIR is in no file" "$(grep -rlF "$here" . | head -3)"
 
-is "$(rc make -C "$top" install DESTDIR="$here/again" PREFIX=/usr) $(rc make -C "$top" uninstall DESTDIR="$here/again" PREFIX=/usr) $(find "$here/again" -type f | wc -l)" \
+is "$(rc make -C "$top" install DESTDIR="$here/again" PREFIX=/usr) $(rc make -C "$top" uninstall DESTDIR="$here/again" PREFIX=/usr) $(find "$here/again" ! -type d | wc -l)" \
 	"0 0 0" "make uninstall leaves nothing"
 is "$(rc make -s --no-print-directory -C "$top" help) $(grep -c '^make ' log)" "0 $(grep -c . log)" "make help"
 
@@ -33,7 +34,26 @@ mkdir elsewhere
 mv stage/opt/hone elsewhere/tree
 mkdir bin && ln -s ../elsewhere/tree/bin/hone bin/hone
 alone() { rc env -i PATH="$here/bin:/usr/bin:/bin" HOME="$here" HONE_BLOBS="$here/own" ASAN_OPTIONS="${ASAN_OPTIONS-}" CC="${CC-}" "$@"; }
-is "$(alone sh -c 'command -v ge-import')" 127 "the tools are not in the path"
+# Commands of README and of the pages' examples: with nothing but PREFIX/bin on the path each program is there and knows its options.
+{
+	sed -n 's/^    \([a-z].*\)/\1/p' "$top/README.md"
+	awk '/^\.Sh/ { example = $2 == "EXAMPLES" } example && sub(/^\.Dl /, "")' "$top"/tools/*/*.1
+} | sed "s/  *# .*//; s/'/|/g" | awk 'BEGIN { while ((getline tool < "tools") > 0) own[tool] } {
+	n = split($0, stage, /[|;&]+/)
+	for (i = 1; i <= n; i++) {
+		m = split(stage[i], word, " ")
+		for (at = 1; at <= m && !(word[at] in own); at++);
+		if (at > m) continue
+		print word[at] "\t"
+		verb = word[at + 1] ~ /^[a-z]+$/ ? word[at + 1] : ""
+		for (w = at + 1; w <= m; w++) if (sub(/^--/, "--", word[w])) { sub(/=.*/, "", word[w]); print word[at] "\t" word[w] "\t" verb }
+	}
+}' | sort -u >commands
+known() { env -i PATH="$here/elsewhere/tree/bin" "$@" 2>/dev/null; }
+nothing "README and examples: $(wc -l <commands) programs and options" "$(while IFS='	' read -r tool option verb; do
+	{ known "$tool" --help; [ -z "$verb" ] || known "$tool" "$verb" --help; } </dev/null >help
+	[ -s help ] && grep -q -e "${option:-$tool}" help || echo "$tool $verb $option"
+done <commands)"
 is "$(alone hone build "$model" -o made/net --set batch=1) $(ls made/net.so)" "0 made/net.so" "hone build"
 is "$(alone hone run-cmp --set batch=1 made/net.so "$model")" 0 "hone TOOL"
 is "$(alone hone simplify "$model" small.onnx)" 0 "hone simplify"
