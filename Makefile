@@ -190,6 +190,14 @@ bin/$(1): $(patsubst %.c,build/%.o,$(wildcard tools/$(1)/*.c)) $(ARCHIVES)
 endef
 $(foreach t,$(CTOOLS),$(eval $(call ctool,$(t))))
 
+# The version, to the commit.
+bin/hone bin/ge-emit: build/gen/build.o
+build/gen/build.c: always
+	@mkdir -p $(@D)
+	@version=$$(lib/common/version.sh) || [ ! -e $@ ] || exit 0; \
+		printf '#include "common/tool.h"\nconst char hone_build[] = "%s";\n' "$$version" >$@.new
+	@[ ! -e $@.new ] || { cmp -s $@ $@.new && rm $@.new || mv $@.new $@; }
+
 # Parts of a shell tool, other .sh of its folder, stand before it.
 $(foreach t,$(STOOLS),bin/$(t)): bin/%:
 	@mkdir -p bin

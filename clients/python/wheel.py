@@ -21,7 +21,7 @@ def files_of(folder, into):
     for path, _, names in os.walk(folder):
         for name in names:
             full = os.path.join(path, name)
-            if not full.endswith(".pyc"):
+            if not full.endswith(".pyc") and not os.path.islink(full):
                 yield os.path.join(into, os.path.relpath(full, folder)), full
 
 
@@ -38,7 +38,7 @@ def libraries_of(tree):
 
 def version_of(tree):
     said = subprocess.run([os.path.join(tree, "bin", "hone"), "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout
-    return re.search(r"(\d[\w.]*)\s*$", said).group(1)
+    return re.search(r"(\d\S*)\s*$", said).group(1)
 
 
 def main():

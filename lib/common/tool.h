@@ -8,6 +8,10 @@
 
 #define HONE_VERSION "0.1.0"
 
+/* The release and the commit, "0.1.0+2345.e4d8dada12": for people, and in libraries. Only in hone and ge-emit. Provenance, records and
+ * emitted C name the release alone, so that commits which change nothing of them leave them the same bytes. */
+extern const char hone_build[];
+
 enum tool_flags {
 	TOOL_OUT = 1,       /* takes -o FILE */
 	TOOL_WHY = 2,       /* takes --why */

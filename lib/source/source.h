@@ -23,6 +23,7 @@ struct emission {
 	bool embed;                           /* the weights are in the C file */
 	struct functions functions;
 	struct shared_function *shared; /* by function, in a library for several targets; else NULL */
+	struct digest graph;            /* module_digest of the planned module */
 	struct weights weights;
 	uint64_t weights_sum; /* of the bytes behind the head; weights_write knows it */
 };

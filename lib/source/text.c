@@ -106,7 +106,7 @@ void put_comment(FILE *f, const char *s)
 /* What stands for a word of the template that text begins with; returns what follows the word, or text where it begins with none. */
 static const char *put_placeholder(struct emission *e, FILE *f, const char *text)
 {
-	static const char name[] = "@NAME@", model[] = "@MODEL@", table[] = "@TABLE@", targets[] = "@TARGETS@";
+	static const char name[] = "@NAME@", model[] = "@MODEL@", table[] = "@TABLE@", targets[] = "@TARGETS@", made_of[] = "@MADE_OF@";
 
 	if (*text != '@')
 		return text;
@@ -125,6 +125,15 @@ static const char *put_placeholder(struct emission *e, FILE *f, const char *text
 	if (!strncmp(text, targets, strlen(targets))) {
 		put_target_names(e, f, ", ", put_comment);
 		return text + strlen(targets);
+	}
+	if (!strncmp(text, made_of, strlen(made_of))) {
+		char graph[33], weights[33];
+		digest_hex(e->graph, graph);
+		digest_hex(e->weights.digest, weights);
+		fprintf(f,
+			"#ifndef HONE_BUILD\n#define HONE_BUILD \"%s\"\n#endif\n#define MADE_OF \"hone \" HONE_BUILD \", graph %s, weights %s\"\n",
+			HONE_VERSION, graph, weights);
+		return text + strlen(made_of);
 	}
 	return text;
 }

@@ -58,7 +58,9 @@ is "$(alone hone build "$model" -o made/net --set batch=1) $(ls made/net.so)" "0
 is "$(alone hone run-cmp --set batch=1 made/net.so "$model")" 0 "hone TOOL"
 is "$(alone hone simplify "$model" small.onnx)" 0 "hone simplify"
 is "$(alone hone kb stat) $(sed -n 's/^.*(built-in, .*: \([0-9]* records\) .*/\1/p' log)" "0 $(grep -c '^record ' "$top/share/kb/winners.txt") records" "records that came with hone"
-is "$(alone hone --version) $(cat log)" "0 hone (hone) 0.1.0" "--version"
+is "$(alone hone --version) $(cat log)" "0 hone (hone) $("$top/lib/common/version.sh")" "--version"
+is "$(strings made/net.so | sed -n 's/^hone \(.*\), graph [0-9a-f]\{32\}, weights [0-9a-f]\{32\}$/\1/p') $(nm -D made/net.so | grep -c ' T net_version$')" \
+	"$("$top/lib/common/version.sh") 1" "a library says which hone made it, of what"
 printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: f32[2,1,1,1,1,1,1,1,1,1,1,1,3]\n  y = Softmax(x)\n  output y = y\n}\n' >axes.txt
 is "$(alone sh -c 'hone ge-load axes.txt | hone ge-shape -o axes.g && hone ge-fuse axes.g | hone ge-plan | hone ge-emit -o part') $(grep -c 'slow path' log)" \
 	"0 2" "a model with the evaluator in it"

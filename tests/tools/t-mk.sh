@@ -24,6 +24,8 @@ is "$(ran) $(ran)" "import  " "touched: the passes, no compiling"
 is "$(stat -c %y net.so)" "$before" "touched: the library stays"
 is "$(ran BATCH=2) $(ran BATCH=2)" "import emit  " "another size"
 is "$(ran BATCH=2 HONE_EMIT=--embed) $(ran BATCH=2 HONE_EMIT=--embed)" "emit  " "another option of ge-emit"
+mkdir newer && printf '#!/bin/sh\n[ "$1" != --version ] || { echo newer && exit; }\nexec "%s/bin/hone" "$@"\n' "$top" >newer/hone && chmod +x newer/hone
+is "$(PATH=$PWD/newer:$PATH ran BATCH=2 HONE_EMIT=--embed) $(ran BATCH=2 HONE_EMIT=--embed)" "import emit  import emit " "another hone"
 rm net.so
 is "$(ran BATCH=2 HONE_EMIT=--embed)" "emit " "a lost library"
 mkdir broken && printf '#!/bin/sh\nhead -c 100 "$2" >"$3"\nexit 1\n' >broken/cp && chmod +x broken/cp # cp -- FROM TO

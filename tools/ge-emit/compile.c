@@ -15,6 +15,7 @@
 #include "common/msg.h"
 #include "common/progress.h"
 #include "common/shown.h"
+#include "common/tool.h"
 #include "ge-emit.h"
 
 extern char **environ;
@@ -210,6 +211,7 @@ static void compile_units(const struct units *all, bool several, const char *dir
 		if (several)
 			add(&v, xprintf("-DTARGET=%d", u->number));
 		add(&v, xprintf("-DPART=%d", u->part));
+		add(&v, xprintf("-DHONE_BUILD=\"%s\"", hone_build));
 		add(&v, source_of(dir, stem));
 		add(&v, xstrdup("-o"));
 		add(&v, object_of(dir, stem, u));

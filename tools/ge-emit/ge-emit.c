@@ -272,7 +272,7 @@ static int run(const struct tool *t, struct tool_args *a)
 		struct module *m = stream_read_only(r[i]);
 		module_verify_or_die(m);
 		check_planned(m, graph[i], a->out);
-		e[i] = (struct emission){.target = ranked.n ? &ranked.a[i].t : target_host(), .embed = embed};
+		e[i] = (struct emission){.target = ranked.n ? &ranked.a[i].t : target_host(), .embed = embed, .graph = module_digest(m)};
 		if (n > 1) {
 			e[i].of_several = &ranked;
 			e[i].number = i + 1;

@@ -147,7 +147,7 @@ static int verbs(int argc, char **argv)
 			return help(argc, argv);
 	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
 		if (!strcmp(word, versions[i])) {
-			printf("hone (hone) %s\n", HONE_VERSION);
+			printf("hone (hone) %s\n", hone_build);
 			return EX_GOOD;
 		}
 	h.verb = verb_find(word);
