@@ -10,7 +10,7 @@ TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int6
          "u8": np.uint8, "bool": np.bool_}
 
 
-ABI = 7  # that of the structures below, lib/runner/model_abi.h
+ABI = 8  # that of the structures below, lib/runner/model_abi.h
 
 
 class Tensor(c.Structure):
@@ -71,7 +71,8 @@ class Value(c.Structure):
 
 
 class Step(c.Structure):
-    _fields_ = [("kernel", c.c_char_p), ("node", c.c_char_p), ("flops", c.c_double), ("slow", c.c_int)]
+    _fields_ = [("kernel", c.c_char_p), ("node", c.c_char_p), ("ops", c.c_char_p), ("why", c.c_char_p), ("flops", c.c_double),
+                ("bytes", c.c_double), ("predicted", c.c_double), ("slow", c.c_int)]
 
 
 class Table(c.Structure):
