@@ -15,6 +15,7 @@ struct scope {
 
 struct text_reader {
 	struct mapped in;
+	char *text; /* of JSON; NULL: it was text */
 	struct scan s;
 	size_t nmodules;
 	struct module *m;
@@ -34,6 +35,8 @@ static bool is_text(const unsigned char *p, size_t n)
 			while (i < n && p[i] && p[i] != '\n')
 				i++;
 	size_t left = n - i;
+	if (left && p[i] == '{')
+		return true;
 	return !memcmp(p + i, word, left < sizeof word - 1 ? left : sizeof word - 1);
 }
 
@@ -48,8 +51,16 @@ struct text_reader *text_open(const char *path)
 {
 	struct mapped in;
 	mapped_open_if(&in, path, is_text);
-	struct text_reader *r = text_open_bytes((const char *)in.p, in.n, path && strcmp(path, "-") ? path : "standard input");
+	const char *name = path && strcmp(path, "-") ? path : "standard input", *p = (const char *)in.p;
+	size_t n = in.n, i = 0;
+	char *text = NULL;
+	while (i < n && strchr(" \t\r\n", p[i]) && p[i])
+		i++;
+	if (i < n && p[i] == '{')
+		text = json_form_text(name, p, n, &n);
+	struct text_reader *r = text_open_bytes(text ? text : p, n, name);
 	r->in = in;
+	r->text = text;
 	return r;
 }
 
@@ -547,6 +558,7 @@ struct module *text_read(struct text_reader *r)
 void text_close(struct text_reader *r)
 {
 	mapped_close(&r->in);
+	free(r->text);
 	vec_free(&r->names);
 	vec_free(&r->labels);
 	vec_free(&r->operands);

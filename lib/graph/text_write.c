@@ -264,10 +264,11 @@ void text_writer_close(struct text_writer *w)
 	arena_release(&w->scratch);
 }
 
-void text_write(FILE *f, struct module *m)
+void text_put_head(struct text_writer *w)
 {
-	struct text_writer w;
-	text_writer_open(&w, f, m);
+	struct module *m = w->m;
+	FILE *f = w->f;
+
 	fprintf(f, "hone-text %d\nmodule ir=%" PRId64 " opset=%" PRId64 "\n", TEXT_VERSION, m->ir_version, m->opset);
 	for (size_t i = 0; i < m->provenance.n; i++) {
 		fputs("provenance ", f);
@@ -281,8 +282,15 @@ void text_write(FILE *f, struct module *m)
 		text_put_string(f, sym_str(m->meta.a[i].value), sym_len(m->meta.a[i].value));
 		putc('\n', f);
 	}
-	put_symbols(&w);
-	put_consts(&w);
+	put_symbols(w);
+	put_consts(w);
+}
+
+void text_write(FILE *f, struct module *m)
+{
+	struct text_writer w;
+	text_writer_open(&w, f, m);
+	text_put_head(&w);
 	for (size_t i = 0; i < w.order.n; i++)
 		put_graph(&w, w.order.a[i]);
 	text_writer_close(&w);

@@ -30,6 +30,7 @@ void text_put_type(struct text_writer *w, const struct type *t);
 void text_put_value(struct text_writer *w, val_id v);   /* its name; "-" for 0 */
 void text_put_label(struct text_writer *w, graph_id g); /* NAME, NAME#2, NAME#3: graphs of one name by their order */
 void text_put_attr_value(struct text_writer *w, const struct attr *a);
+void text_put_head(struct text_writer *w);                     /* all lines before the graphs */
 void text_put_op(struct text_writer *w, const struct node *n); /* NAME or DOMAIN.NAME */
 
 /* The reader's place in the text. */

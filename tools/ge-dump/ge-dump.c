@@ -13,13 +13,13 @@ static int run(const struct tool *t, struct tool_args *a)
 	outfile_open(&o, a->out, false);
 	if (path && onnx_is_path(path)) {
 		struct module *m = onnx_import(path, &(struct onnx_import_opts){.no_store = true});
-		text_write(o.f, m);
+		(a->json ? json_form_write : text_write)(o.f, m);
 		module_free(m);
 	} else {
 		struct stream_reader *r = stream_open(path);
 		for (struct module *m; (m = stream_read(r)); module_free(m)) {
 			module_check_or_die(m);
-			text_write(o.f, m);
+			(a->json ? json_form_write : text_write)(o.f, m);
 		}
 		stream_close(r);
 	}
@@ -32,7 +32,7 @@ const struct tool tool = {
 	.summary = "Print a graph stream or an ONNX model as text.",
 	.args_doc = "[FILE]",
 	.more = "ge-load makes the same stream of it again.",
-	.flags = TOOL_OUT | TOOL_IN_STREAM,
+	.flags = TOOL_OUT | TOOL_JSON | TOOL_IN_STREAM,
 	.max_files = 1,
 	.run = run,
 };

@@ -19,7 +19,7 @@ static int run(const struct tool *t, struct tool_args *a)
 
 const struct tool tool = {
 	.name = "ge-load",
-	.summary = "Make a graph stream of the text that ge-dump prints.",
+	.summary = "Make a graph stream of the text, or the JSON, that ge-dump prints.",
 	.args_doc = "[FILE]",
 	.flags = TOOL_OUT | TOOL_IN_STREAM,
 	.max_files = 1,
