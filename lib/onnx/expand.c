@@ -15,6 +15,22 @@ static void call(struct exporter *x, struct node_list *to, node_id id)
 	export_inline(x, to, attr_graph(n, "graph"), in, out);
 }
 
+/* The nodes of a group say which it is, and what it is predicted to take. */
+static void fused(struct exporter *x, struct node_list *to, node_id id)
+{
+	const struct node *n = node(x->m, id);
+	sym name = n->name ? n->name : n->nout && n->out[0] ? val(x->m, n->out[0])->name : 0;
+	int64_t picoseconds = attr_int(n, "picoseconds", 0);
+	size_t first = to->n;
+
+	call(x, to, id);
+	for (size_t i = first; i < to->n; i++) {
+		export_note(x, to->a[i], "hone.group", sym_str(name));
+		if (picoseconds > 0)
+			export_note(x, to->a[i], "hone.group.us", arena_printf(&x->arena, "%.4g", (double)picoseconds / 1e6));
+	}
+}
+
 /* Case(i; x...): If (i == k) branch k, else those behind it; the last for any other i. */
 static Onnx__GraphProto *cases(struct exporter *x, const struct attr *branches, uint32_t k, sym index, const sym *operands, uint32_t nout);
 
@@ -211,7 +227,7 @@ static void find(struct exporter *x, struct node_list *to, node_id id)
 }
 
 static void (*const own[OP_COUNT])(struct exporter *x, struct node_list *to, node_id id) = {
-	[OP_Fused] = call,    [OP_PartitionedCall] = call, [OP_Case] = branch,    [OP_MapIndex] = map_index,
+	[OP_Fused] = fused,   [OP_PartitionedCall] = call, [OP_Case] = branch,    [OP_MapIndex] = map_index,
 	[OP_Layout] = layout, [OP_Trees] = export_trees,   [OP_ZipMap] = zip_map, [OP_Find] = find,
 };
 

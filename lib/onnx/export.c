@@ -217,6 +217,26 @@ static void add_body_attr(struct exporter *x, Onnx__NodeProto *p, const struct a
 	export_add_attr(x, p, q);
 }
 
+static void set_bytes(ProtobufCBinaryData *to, protobuf_c_boolean *has, ProtobufCBinaryData b)
+{
+	*to = b;
+	*has = true;
+}
+
+void export_note(struct exporter *x, Onnx__NodeProto *p, const char *key, const char *value)
+{
+	Onnx__StringStringEntryProto *e = arena_alloc(&x->arena, sizeof *e),
+				     **all = ARENA_ARRAY(&x->arena, Onnx__StringStringEntryProto *, p->n_metadata_props + 1);
+
+	onnx__string_string_entry_proto__init(e);
+	set_bytes(&e->key, &e->has_key, proto_text(x, key));
+	set_bytes(&e->value, &e->has_value, proto_text(x, value));
+	for (size_t i = 0; i < p->n_metadata_props; i++)
+		all[i] = p->metadata_props[i];
+	all[p->n_metadata_props++] = e;
+	p->metadata_props = all;
+}
+
 void export_domain(struct exporter *x, Onnx__NodeProto *p, const char *domain, int64_t version)
 {
 	sym name = intern(domain);
@@ -267,6 +287,8 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 	Onnx__NodeProto *p = export_node(x, to, n.op == OP_OTHER ? sym_str(n.optype) : op_name(n.op), (int)nin, in, (int)n.nout, out);
 	p->has_name = n.name != 0;
 	p->name = proto_name(node_name(x, n.name));
+	if (n.nout && n.out[0] && val(x->m, n.out[0])->type.layout)
+		export_note(x, p, "hone.layout", sym_str(val(x->m, n.out[0])->type.layout));
 	if (n.op == OP_OTHER) {
 		if (n.domain != intern("ai.onnx")) /* which is ONNX's own, and written as none */
 			export_domain(x, p, sym_str(n.domain), 0);
@@ -476,12 +498,6 @@ static bool typed(struct module *m)
 		if (m->values.a[i].kind == VAL_NODE && m->values.a[i].type.dtype == DT_NONE && !m->values.a[i].type.other)
 			return false;
 	return true;
-}
-
-static void set_bytes(ProtobufCBinaryData *to, protobuf_c_boolean *has, ProtobufCBinaryData b)
-{
-	*to = b;
-	*has = true;
 }
 
 static Onnx__OperatorSetIdProto *opset_id(struct exporter *x, const char *domain, int64_t version)

@@ -79,6 +79,10 @@ ok $? 'checker accepts it, ONNX Runtime gives the same numbers'
 ok $? 'with external weights too'
 ge-import "$model" | ge-shape --set batch=2 | ge-fuse | ge-layout | ge-export -o f.onnx && "$python" compare.py "$model" f.onnx
 ok $? 'fused and laid out: dissolved, the same numbers'
+"$python" -c 'import collections, onnx, sys
+groups = collections.Counter(p.value for n in onnx.load(sys.argv[1]).graph.node for p in n.metadata_props if p.key == "hone.group")
+print(len(groups), max(groups.values()))' f.onnx >groups
+is "$(cat groups)" "$(ge-import "$model" | ge-shape --set batch=2 | ge-fuse | ge-dump | grep -c hone.Fused) 3" 'and each node says which group it was in'
 
 {
 	echo 'hone-text 1'
