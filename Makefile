@@ -144,6 +144,7 @@ build/gen/lib/search/strategies.inc: $(STRATEGIES) lib/search/strategies
 	@mkdir -p $(@D)
 	@printf 'STRATEGY(%s)\n' $(sort $(basename $(notdir $(STRATEGIES)))) > $@
 build/lib/search/search.o: build/gen/lib/search/strategies.inc
+build/tools/hone/bundle.o: build/gen/tools/hone/bundle_check.in.inc
 build/lib/runner/compile_server.o: build/gen/lib/runner/compile_server.in.inc build/gen/lib/runner/compile_order.h.inc
 
 build/tools/ge-dot/html.o: build/gen/tools/ge-dot/page.css.inc build/gen/tools/ge-dot/page.js.inc

@@ -15,3 +15,20 @@ planted() {
 	END
 	chmod +x "planted/$1" planted/fault
 }
+
+# planted_kernels PROGRAM: ./planted/cc is a compiler before which the C of a model goes through the awk PROGRAM.
+planted_kernels() {
+	mkdir -p planted
+	printf '#!/usr/bin/awk -f\n%s\n' "$1" >planted/fault
+	cat >planted/cc <<-'END'
+		#!/bin/bash
+		words=("$@")
+		for i in "${!words[@]}"; do
+			case ${words[i]} in
+			*.c) name=${words[i]%.c}.$$.c && "${0%/*}/fault" "${words[i]}" >"$name" && words[i]=$name ;;
+			esac
+		done
+		exec gcc "${words[@]}"
+	END
+	chmod +x planted/cc planted/fault
+}

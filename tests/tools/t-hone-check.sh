@@ -5,6 +5,8 @@ net=$top/examples/digits/digits.onnx
 hone build --check "$net" --set batch=1 -o net >out 2>err
 is "$? $(grep -c '^checked: the numbers of the model on 10 random inputs; at most, logits differs by [0-9.e-]* of its largest element (0.0001 allowed)$' out)" "0 1" \
 	"a library computes what its model does: $(grep '^checked' out)"
+hone build --dry-run --json "$net" --set batch=1 -o dry >out 2>err
+is "$? $(grep -c '"as": "kernel"' out) $(grep -c '"coverage": {"kernels": 6, "native": 0, "slow_path": 0' out) $(ls | grep -c dry)" "0 6 1 0" "--dry-run compiles nothing"
 planted ge-simplify '/= Relu\(/ && !n++ { sub(/= Relu/, "= Softplus") } { print }'
 refused 1 "the library does not compute what the model does: logits differs by" "a rule made wrong" planted/hone build -q --check "$net" --set batch=1 -o bad
 done_testing

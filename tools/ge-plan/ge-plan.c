@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "common/facts.h"
 #include "common/option.h"
+#include "graph/fused.h"
 #include "target/target.h"
 #include "model/control.h"
 #include "model/lanes.h"
@@ -14,9 +15,9 @@
 #include "search/predict.h"
 #include "open.h"
 
-enum { OPT_ALIAS = 1000, OPT_LANES, OPT_NO_FALLBACK, OPT_NO_OPEN, OPT_TARGET, OPT_THREADS };
+enum { OPT_ALIAS = 1000, OPT_LANES, OPT_NO_FALLBACK, OPT_NO_OPEN, OPT_TARGET, OPT_THREADS, OPT_STEPS };
 
-static bool no_fallback, no_open;
+static bool no_fallback, no_open, steps;
 static int threads = 1, lanes; /* 0 lanes: as many as pay */
 static VEC(const char *) aliases;
 static struct target target; /* no cores: this machine */
@@ -59,6 +60,23 @@ static void why(const struct memory_plan *p, struct model *M, const struct pass_
 			pass_why(c, m, x->node, "%s", open);
 		for (uint32_t k = 0; k < n->nout; k++)
 			why_value(p, M, x, n->out[k], c);
+	}
+}
+
+/* --steps: what runs each step, for the program that started this one: four facts each. */
+static void tell_steps(struct model *M)
+{
+	struct module *m = M->m;
+
+	for (uint32_t i = 0; i < M->calls.n && steps; i++) {
+		const struct call *x = &M->calls.a[i];
+		const struct node *n = node(m, x->node);
+		bool slow = x->kernel == KERNEL_OPAQUE, native = x->kernel == KERNEL_NATIVE;
+		const char *open = open_why(M, x);
+		facts_add("step", sym_str(n->name ? n->name : n->nout && n->out[0] ? val(m, n->out[0])->name : 0));
+		facts_add("as", slow ? "slow path" : native ? "native" : call_has_kernel(x) ? "kernel" : "flow");
+		facts_add("why", slow || native ? x->why : open ? open : "");
+		facts_add("picoseconds", arena_printf(&m->arena, "%.0f", n->op == OP_Fused ? 1e12 * fused_seconds(m, x->node) : 0));
 	}
 }
 
@@ -145,6 +163,7 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	memory_plan_record(p, M);
 	states_plan(M);
 	why(p, M, c);
+	tell_steps(M);
 	report_memory(p, M);
 	report_states(M, c->why);
 	model_report_native(M);
@@ -160,6 +179,7 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case OPT_ALIAS: vec_push(&aliases, arg); return 0;
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
+	case OPT_STEPS: steps = true; return 0;
 	case OPT_NO_OPEN: no_open = true; return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &target))
@@ -176,6 +196,7 @@ static const struct argp_option options[] = {
 	{"lanes", OPT_LANES, "N", 0, "run branches side by side, N at a time; 1: none (default: where that is faster)"},
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path", -1},
 	{"no-open", OPT_NO_OPEN, 0, 0, "refuse inputs whose sizes are not given", -1},
+	{"steps", OPT_STEPS, 0, 0, "tell the program that asks for --facts what runs each step", -1},
 	{"target", OPT_TARGET, "NAME", 0, "plan for code for this target: %s (default: native)", -1},
 	{"threads", OPT_THREADS, "N", 0, "plan for kernels that use at most N threads (default 1)", -1},
 	{0},

@@ -58,7 +58,10 @@ void build_report(struct hone *h, FILE *f)
 	put_lines(f, &h->remarks);
 	if (h->check.said && !h->check.code)
 		fprintf(f, "%s\n", shown(h->check.said));
-	put_files(h, f);
+	if (h->coverage.is_known)
+		coverage_report(h, f);
+	else
+		put_files(h, f);
 }
 
 /* Ours is not in its way: of a build without --quiet, what runs slowly is in the report. */
@@ -108,11 +111,8 @@ void build_library(struct hone *h)
 	build_emit(h, &graphs);
 }
 
-void build(struct hone *h)
+void build_made(struct hone *h)
 {
-	char *report;
-	FILE *f;
-
 	if (h->targets.n) {
 		targets_build(h);
 	} else {
@@ -120,19 +120,49 @@ void build(struct hone *h)
 		chain_run(h, STAGE_import, STAGE_schedule, 0, "");
 		build_library(h);
 	}
+}
+
+/* The stages alone, and what would run each step. */
+static void dry_run(struct hone *h)
+{
+	struct words w = {0};
+
+	if (h->targets.n)
+		die(EX_BADUSE, "--dry-run: for one target at a time");
+	h->target = given_value(h, "target");
+	chain_run(h, STAGE_import, STAGE_schedule, 0, "");
+	if (h->target)
+		words_add(&w, text(h, "--target=%s", h->target));
+	words_add(&w, "--steps");
+	struct facts f = chain_stage(h, STAGE_plan, "", &w);
+	coverage_take(h, &f);
+}
+
+static void make_all(struct hone *h)
+{
+	build_made(h);
 	stem_keep(h);
 	measure_shares(h);
 	level_cost(h);
 	check_library(h);
+}
+
+void build(struct hone *h)
+{
+	bool dry = given_is(h, "dry-run");
+	char *report;
+	FILE *f = textfile_open(&report, NULL);
+
+	(dry ? dry_run : make_all)(h);
 	progress(h, NULL);
+	if (given_is(h, "json"))
+		build_json(h, f);
+	else if (!h->quiet)
+		build_report(h, f);
+	textfile_close(f);
 	place_remove(h);
 	child_end();
-	if (!h->quiet) {
-		f = textfile_open(&report, NULL);
-		build_report(h, f);
-		textfile_close(f);
-		fputs(report, stdout);
-	}
+	put_named(h, stdout, given_is(h, "json") ? NULL : h->line_name, report);
 	check_end(h);
 }
 

@@ -12,7 +12,10 @@
 static bool ALWAYS(const struct hone *h) { return true; }
 static bool FROM_ONNX(const struct hone *h) { return !filename_ends(h->model, ".g"); }
 static bool FOR_FILE(const struct hone *h) { return h->verb->id == V_SIMPLIFY; }
-static bool FOR_RUNS(const struct hone *h) { return h->verb->id == V_BUILD || h->verb->id == V_TUNE || h->verb->id == V_PASSES; }
+static bool FOR_RUNS(const struct hone *h)
+{
+	return h->verb->id == V_BUILD || h->verb->id == V_TUNE || h->verb->id == V_PASSES || h->verb->id == V_BISECT;
+}
 static bool GEARS(const struct hone *h)
 {
 	return given_is(h, "gears") || given_is(h, "histogram") || given_is(h, "k") || given_is(h, "times");
@@ -147,6 +150,18 @@ static struct child stage_child(struct hone *h, enum stage_id s, const struct wo
 		words_add(&c.argv, "--quiet");
 	words_add(&c.argv, text(h, "--facts=%s", c.facts));
 	return c;
+}
+
+int chain_try(struct hone *h, enum stage_id s, const char *from, const char *to)
+{
+	struct child c = stage_child(h, s, NULL);
+
+	c.shows_progress = c.is_search = false;
+	words_add(&c.argv, "-o");
+	words_add(&c.argv, to);
+	words_add(&c.argv, "--");
+	words_add(&c.argv, from);
+	return child_run(h, &c, NULL);
 }
 
 struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, const struct words *more)

@@ -15,6 +15,7 @@
 #include "common/outfile.h"
 #include "common/progress.h"
 #include "common/shown.h"
+#include "common/textfile.h"
 #include "hone.h"
 
 extern char **environ;
@@ -121,6 +122,15 @@ static pid_t start(struct hone *h, struct child *c)
 
 /* ---- what it said ---- */
 
+void put_named(struct hone *h, FILE *f, const char *name, const char *text)
+{
+	for (const char *p = text, *end; *p; p = end) {
+		end = p + strcspn(p, "\n");
+		end += *end == '\n';
+		fprintf(f, "%s%s%.*s", name ? shown(name) : "", name ? ": " : "", (int)(end - p), p);
+	}
+}
+
 /* Bytes of the name of a stage's graph, "03-fold.g"; 0: p does not begin with one. */
 static size_t stage_file(const char *p)
 {
@@ -135,18 +145,23 @@ static size_t stage_file(const char *p)
 /* Intermediate files, which nobody knows, are told without their folder; a stage's graph is the model. */
 static void tell_text(struct hone *h, const char *said)
 {
-	char *prefix = xprintf("%s/", shown(h->work));
+	char *prefix = xprintf("%s/", shown(h->work)), *plain;
 	size_t n = strlen(prefix);
+	FILE *f = textfile_open(&plain, NULL);
 
 	for (const char *p = said; *p;)
 		if (!strncmp(p, prefix, n)) {
 			p += n;
 			size_t graph = h->model ? stage_file(p) : 0;
 			if (graph)
-				put_shown(stderr, h->model);
+				put_shown(f, h->model);
 			p += graph;
-		} else
-			putc(*p++, stderr);
+		} else {
+			putc(*p++, f);
+		}
+	textfile_close(f);
+	put_named(h, stderr, h->line_name, plain);
+	free(plain);
 	free(prefix);
 }
 

@@ -109,9 +109,11 @@ void mixed_fastest(struct hone *h)
 
 	if (!h->forms_differ)
 		return;
-	for (int i = 0; i < FORMS; i++)
+	for (int i = 0; i < FORMS; i++) {
+		progress(h, text(h, "timing %s", name[i]));
 		if (!library_of(h, graph[i], name[i]))
 			return;
+	}
 	for (int turn = 0; turn < TURNS; turn++)
 		for (int i = 0; i < FORMS; i++)
 			least[i] = fmin(least[i], library_least(h, text(h, "%s/%s.so", h->work, name[i])));

@@ -10,7 +10,17 @@
 
 /* ---- the command line (options.c) ---- */
 
-enum verb_id { V_BUILD = 1, V_TUNE = 2, V_SIMPLIFY = 4, V_QUANTIZE = 8, V_PASSES = 16, V_BENCH = 32, V_ADVISE = 64 };
+enum verb_id {
+	V_BUILD = 1,
+	V_TUNE = 2,
+	V_SIMPLIFY = 4,
+	V_QUANTIZE = 8,
+	V_PASSES = 16,
+	V_BENCH = 32,
+	V_ADVISE = 64,
+	V_BISECT = 128,
+	V_BUNDLE = 256
+};
 
 struct hone;
 struct verb {
@@ -63,6 +73,22 @@ struct checked {
 	struct facts facts;
 };
 
+/* Steps of a build, and what would run them. */
+struct covered {
+	const char *name, *as, *why; /* as: kernel, native, slow path, flow */
+	double picoseconds;          /* predicted; 0: not known */
+};
+struct covered_by {
+	int steps;
+	double picoseconds;
+};
+struct coverage {
+	bool is_known;
+	VEC(struct covered) steps;
+	struct covered_by kernels, native, slow, flow;
+	double picoseconds;
+};
+
 struct hone {
 	/* the command line */
 	const struct verb *verb;
@@ -92,6 +118,8 @@ struct hone {
 	const char *before_level;   /* the graph before ge-integer, or before gears, if rows were rounded to bytes; NULL: none were */
 	const char *before_gears;   /* NULL: it has none */
 	struct checked check;
+	struct coverage coverage;
+	const char *line_name;  /* begins each line where several builds write to one place; NULL: this is the only one */
 	double level_seconds;   /* of processor time, for telling what rounding changes */
 	const char *high, *low; /* the two forms of a model that may be mixed */
 	bool forms_differ;      /* else there was nothing to choose */
@@ -137,6 +165,8 @@ bool child_tell_give(struct hone *h, const struct facts *f);
 extern bool child_interrupted;   /* a search was: it and those that follow end with what is known */
 extern const char *tools_folder; /* where hone's tools are; "" until tools_find */
 void tools_find(void);
+/* Prints text with "name: " before each line; name NULL: as it is. */
+void put_named(struct hone *h, FILE *f, const char *name, const char *text);
 /* A signal came between two children. */
 void child_check_signals(struct hone *h);
 /* Signals do again what they did before child_begin. */
@@ -153,6 +183,8 @@ void stem_open(struct hone *h);
 /* The graphs so far into STEM.d, under names of their own until stem_keep: what can fail fails here. */
 void stem_set_aside(struct hone *h);
 void stem_keep(struct hone *h);
+/* Makes the folders of the file's path. */
+void place_folders(struct hone *h, const char *file);
 /* Refuses a directory or a device as a place for a file (74). */
 void place_check(const char *path);
 /* A file of ours under its name: whole or not there. */
@@ -177,6 +209,8 @@ int stage_find(const char *name); /* -1: there is none */
 void chain_run(struct hone *h, enum stage_id first, enum stage_id last, unsigned part, const char *prefix);
 /* One stage: the next graph of h->last, with more words before that. Its notes are told, or are for the report. */
 struct facts chain_stage(struct hone *h, enum stage_id s, const char *prefix, const struct words *more);
+/* The stage's tool, with the options of this build, from one file to another; its exit code. Nothing is told or kept. */
+int chain_try(struct hone *h, enum stage_id s, const char *from, const char *to);
 void chain_word(struct hone *h, enum stage_id s, const char *word); /* this verb gives it that in each run */
 void chain_line(struct hone *h, const char *name, double since, const struct facts *f);
 const char *chain_graph(struct hone *h, const char *name); /* the path of the next graph */
@@ -199,6 +233,8 @@ void build(struct hone *h);
 void passes(struct hone *h);
 void bench(struct hone *h);
 void advise(struct hone *h);
+void bisect(struct hone *h);
+void bundle(struct hone *h);
 void tune(struct hone *h);
 void simplify(struct hone *h);
 void quantize(struct hone *h);
@@ -207,8 +243,14 @@ void quantize(struct hone *h);
 void targets_read(struct hone *h);  /* from the command line; other verbs than build have one at most */
 void targets_build(struct hone *h); /* the library */
 /* build.c */
+void build_made(struct hone *h);    /* all stages, and the library under STEM */
 void build_library(struct hone *h); /* from the graph before ge-plan on */
 void build_report(struct hone *h, FILE *f);
+/* report.c, coverage.c: the same for programs; what would run the steps, as ge-plan --steps tells it. */
+void build_json(struct hone *h, FILE *f);
+void coverage_take(struct hone *h, const struct facts *f);
+void coverage_report(const struct hone *h, FILE *f);
+void coverage_json(const struct hone *h, FILE *f);
 /* ge-emit of the planned graphs: one, or one for each of h->targets. */
 void build_emit(struct hone *h, const struct words *graphs);
 enum { COLUMN_NAME = 13 };
@@ -223,15 +265,32 @@ void level_cost(struct hone *h);
 /* check.c */
 void check_library(struct hone *h); /* with --check: compares STEM.so with the model, for the report and check_end */
 void check_end(struct hone *h);     /* ends hone where they differ, or were not compared */
+/* The graph that a library is compared with: the model at its sizes; where options ask for other numbers or outputs, the last of single
+ * operators. */
+const char *check_reference(const struct hone *h);
 const char *graph_after(const struct hone *h, enum stage_id s); /* the last that this stage made; NULL: none */
-/* run-cmp of a graph or a library with a graph that it was made of. What it told; *code is its exit code. */
-struct facts compare_numbers(struct hone *h, const char *made, const char *reference, int runs, const char *seconds, int *code);
+/* run-cmp --rewritten of a graph or a library with a graph that it was made of. */
+struct comparison {
+	const char *made, *reference;
+	int runs;             /* 0: 1 */
+	int seed;             /* of the first run's drawn inputs */
+	const char *seconds;  /* of processor time; NULL: 300 */
+	const char *inputs;   /* .npz; NULL: drawn ones */
+	const char *save;     /* where inputs go with which they differ; NULL: nowhere */
+	double tolerance;     /* 0: that of the types */
+	bool drawn, as_given; /* with the options of drawn inputs, of sizes and constants */
+	struct facts *each;   /* the report on each output; NULL: not wanted */
+};
+enum { COMPARE_RUNS = 10 };
+int compare_numbers(struct hone *h, const struct comparison *x, struct facts *f); /* the exit code; *f: what it told */
+const char *compare_distance(struct hone *h, const struct facts *f);              /* "logits differs by ..." */
 /* timing.c */
 bool is_library(const char *model); /* by its name */
 /* A library of the model in the folder of intermediate files, by hone build with the options of this verb that it knows; sizes: "", or more
  * for --set. NULL: it failed with *code, and *f says why. */
 const char *library_made(struct hone *h, const char *model, const char *sizes, const char *threads, int *code, struct facts *f);
 bool library_of(struct hone *h, const char *graph, const char *name);     /* WORK/NAME.so, made quietly; false: it cannot be */
+bool library_emit(struct hone *h, const char *planned, const char *name); /* the same of a graph that is planned */
 double library_least(struct hone *h, const char *library);                /* seconds of its fastest run; NAN: it has none */
 bool library_time(struct hone *h, const char *library, const char *json); /* as run-dev says it, for ge-quantize */
 void measure_shares(struct hone *h);

@@ -8,7 +8,11 @@
 #include "common/shown.h"
 #include "hone.h"
 
-enum { MODELS = V_BUILD | V_TUNE | V_PASSES | V_BENCH | V_ADVISE, LIBRARIES = V_BUILD | V_TUNE, ALL = MODELS | V_SIMPLIFY | V_QUANTIZE };
+enum {
+	MODELS = V_BUILD | V_TUNE | V_PASSES | V_BENCH | V_ADVISE | V_BISECT | V_BUNDLE,
+	LIBRARIES = V_BUILD | V_TUNE | V_BUNDLE,
+	ALL = MODELS | V_SIMPLIFY | V_QUANTIZE
+};
 
 static const struct verb verbs[] = {
 	{"build", V_BUILD, "hone build [OPTION...] MODEL.onnx [-o STEM]",
@@ -27,6 +31,12 @@ static const struct verb verbs[] = {
 	 "hone bench builds models and times them, in turns with ONNX Runtime where it is\ninstalled, and prints a table.", bench},
 	{"advise", V_ADVISE, "hone advise [OPTION...] MODEL.onnx|LIBRARY.so",
 	 "hone advise times each step of a run, and says what bounds it and what to try.", advise},
+	{"bisect", V_BISECT, "hone bisect [OPTION...] MODEL.onnx [-o STEM]",
+	 "hone bisect finds the stage after which a build computes other numbers, and the\nsmallest part of the model that shows it.",
+	 bisect},
+	{"bundle", V_BUNDLE, "hone bundle [OPTION...] MODEL.onnx [-o FOLDER]",
+	 "hone bundle makes a folder with the library, samples of what it computes, and a\nprogram that checks it on another machine.",
+	 bundle},
 	{"passes", V_PASSES, "hone passes [OPTION...] MODEL [-o FILE.g]",
 	 "hone passes runs the passes of hone build, up to one of them, and writes the graph.", passes},
 	{0},
@@ -40,7 +50,8 @@ static const struct option_row rows[] = {
 	{"no-maps", 0, NULL, ALL, "import", "leave every ZipMap out: scores stay a tensor"},
 	{"quiet", 'q', NULL, ALL, "", "no report and no progress"},
 
-	{"", 'o', "STEM", LIBRARIES, "", "where to; without, MODEL in this directory"},
+	{"", 'o', "FOLDER", V_BUNDLE, "", "where to (MODEL.bundle)"},
+	{"", 'o', "STEM", V_BUILD | V_TUNE, "", "where to; without, MODEL in this directory"},
 	{"alias", 0, "INPUT=OUTPUT", MODELS, "narrow layout plan",
 	 "the library keeps a state: each run's OUTPUT becomes\nthe next run's INPUT"},
 	{"last", 0, "OUTPUT", MODELS, "narrow",
@@ -64,9 +75,9 @@ static const struct option_row rows[] = {
 	 "made for one of the targets that ge-emit --help lists,\nor a row as kb prints them; build: for each of several"},
 	{"model", 0, "FILE", MODELS, "schedule",
 	 "schedules, for one thread, by a cost model that tune-model\nmade; none: the default ones"},
-	{"kb", 0, "FILE", V_BUILD | V_PASSES | V_BENCH | V_ADVISE, "recall schedule mixed-choice",
+	{"kb", 0, "FILE", V_BUILD | V_PASSES | V_BENCH | V_ADVISE | V_BISECT | V_BUNDLE, "recall schedule mixed-choice",
 	 "the knowledge base: what tunings measured to be faster"},
-	{"no-kb", 0, NULL, V_BUILD | V_PASSES | V_BENCH | V_ADVISE, "schedule", "leave that out"},
+	{"no-kb", 0, NULL, V_BUILD | V_PASSES | V_BENCH | V_ADVISE | V_BISECT | V_BUNDLE, "schedule", "leave that out"},
 	{"threads", 0, "N", MODELS, "plan first-plan library", "the library uses at most N threads (1)"},
 	{"lanes", 0, "N", MODELS, "plan", "branches side by side, N at a time; 1: none (where\nthat is faster)"},
 	{"jobs", 'j', "N", LIBRARIES, "emit compiler", "compilers at a time"},
@@ -76,9 +87,14 @@ static const struct option_row rows[] = {
 	{"pass", 0, "[STAGE:]COMMAND", MODELS, "",
 	 "a pass of your own after that stage (prune): COMMAND reads\na graph stream and writes one; repeated: in this order"},
 	{"keep", 0, NULL, LIBRARIES, "", "keep the passes' graphs of a failed build, too"},
+	{"dry-run", 0, NULL, V_BUILD, "", "compile nothing: say what would run each step, and why"},
+	{"json", 0, NULL, V_BUILD, "", "the report is JSON"},
 	{"check", 0, NULL, V_BUILD, "", "compare the library with the model on ten random inputs"},
 	{"check-seconds", 0, "S", V_BUILD, "", "processor time for that (300)"},
-	{"range", 0, "INPUT=LO:HI", V_BUILD, "compare", "range of a random input of the check"},
+	{"range", 0, "INPUT=LO:HI", V_BUILD | V_BISECT | V_BUNDLE, "compare", "range of a random input of the check"},
+	{"input", 'i', "FILE.npz", V_BISECT, "", "inputs with which the numbers are other ones; without,\nten random ones"},
+	{"seconds", 0, "S", V_BISECT, "", "time to make the part smaller (60)"},
+	{"", 'o', "STEM", V_BISECT, "", "where the part goes (MODEL.bisect)"},
 
 	{"graph", 0, NULL, V_TUNE, "", "first try other groups of nodes, on parts of the model,\nfor a third of --seconds (tune-graph)"},
 	{"learn", 0, NULL, V_TUNE, "", "then learn from what was timed, for builds and tunings on\nthis machine (tune-model learn)"},
@@ -309,6 +325,10 @@ static void check_places(struct hone *h)
 		die(EX_BADUSE, "simplify: where to? hone simplify IN.onnx OUT.onnx");
 	if (!h->stem && h->verb->id == V_QUANTIZE)
 		die(EX_BADUSE, "quantize: where to? -o OUT.onnx");
+	if (!h->stem && h->verb->id & (V_BISECT | V_BUNDLE))
+		h->stem = text(h, "%s.%s", stem_of(h, h->model), name);
+	if (h->verb->id == V_BUNDLE && h->stem[1] && !*base_name(h->stem)) /* FOLDER/ */
+		h->stem = text(h, "%.*s", (int)strlen(h->stem) - 1, h->stem);
 	if (!h->stem && h->verb->id & LIBRARIES)
 		h->stem = stem_of(h, h->model);
 	if (h->verb->id & LIBRARIES && filename_ends(base_name(h->stem), ".so"))
@@ -345,6 +365,10 @@ bool options_read(struct hone *h, int argc, char **argv)
 		}
 	}
 	h->quiet = given_is(h, "quiet");
+	/* Builds of a make -j write to one place. */
+	const char *make = getenv("MAKEFLAGS");
+	if (make && h->model && strstr(make, "-j"))
+		h->line_name = base_name(h->model);
 	msg_quiet = h->quiet;
 	if (given_is(h, "list"))
 		return true;

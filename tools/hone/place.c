@@ -66,7 +66,7 @@ static const char *graphs_folder(struct hone *h) { return text(h, "%s.d", h->ste
 
 static noreturn void cannot(struct hone *h) { die(EX_IO, "%s: cannot be written: %s", graphs_folder(h), strerror(errno)); }
 
-static void make_folders(struct hone *h, const char *file)
+void place_folders(struct hone *h, const char *file)
 {
 	char *path = xstrdup(file);
 
@@ -85,7 +85,7 @@ void stem_open(struct hone *h)
 	const char *path = graphs_folder(h);
 	struct stat there, locked;
 
-	make_folders(h, h->stem);
+	place_folders(h, h->stem);
 	for (;;) {
 		if (!mkdir(path, 0777))
 			made = path;

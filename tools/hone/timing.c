@@ -7,22 +7,10 @@
 #include "common/progress.h"
 #include "hone.h"
 
-/* ge-plan and ge-emit of a graph that has its layouts, without a word. */
-bool library_of(struct hone *h, const char *graph, const char *name)
+bool library_emit(struct hone *h, const char *planned, const char *name)
 {
-	struct child plan = {0}, emit = {0};
-	const char *planned = text(h, "%s/%s.plan.g", h->work, name);
+	struct child emit = {0};
 
-	progress(h, text(h, "timing %s", name));
-	words_add(&plan.argv, "ge-plan");
-	words_add(&plan.argv, "--quiet");
-	given_add(h, &plan.argv, "library");
-	words_add(&plan.argv, "-o");
-	words_add(&plan.argv, planned);
-	words_add(&plan.argv, "--");
-	words_add(&plan.argv, graph);
-	if (child_run(h, &plan, NULL))
-		return false;
 	words_add(&emit.argv, "ge-emit");
 	words_add(&emit.argv, "--quiet");
 	given_add(h, &emit.argv, "compiler");
@@ -58,6 +46,22 @@ const char *library_made(struct hone *h, const char *model, const char *sizes, c
 	words_add(&c.argv, model);
 	*code = child_run(h, &c, f);
 	return *code ? NULL : text(h, "%s.so", stem);
+}
+
+/* ge-plan and ge-emit of a graph that has its layouts, without a word. */
+bool library_of(struct hone *h, const char *graph, const char *name)
+{
+	struct child plan = {0};
+	const char *planned = text(h, "%s/%s.plan.g", h->work, name);
+
+	words_add(&plan.argv, "ge-plan");
+	words_add(&plan.argv, "--quiet");
+	given_add(h, &plan.argv, "library");
+	words_add(&plan.argv, "-o");
+	words_add(&plan.argv, planned);
+	words_add(&plan.argv, "--");
+	words_add(&plan.argv, graph);
+	return !child_run(h, &plan, NULL) && library_emit(h, planned, name);
 }
 
 /* run-dev --bench; what it measured in *f. */

@@ -35,12 +35,14 @@ enum {
 	OPT_SECONDS,
 	OPT_MEMORY,
 	OPT_BODIES,
-	OPT_ARGMAX
+	OPT_ARGMAX,
+	OPT_SAVE
 };
 static struct input_spec spec;
 static double tolerance = 1e-4, tie = 1e-3, change, seconds;
 static bool rewritten, by_layers, tolerance_given, argmax;
 static unsigned long runs = 1;
+static const char *save; /* --save */
 
 static const struct argp_option options[] = {
 	{"input", 'i', "NAME=FILE", 0, "contents of an input: .npy, or a .npz that has several by name"},
@@ -61,6 +63,7 @@ static const struct argp_option options[] = {
 	{"tol", OPT_TOL, "X", 0, "the largest max|y-r| / max|r| that counts as equal; 1e-4"},
 	{"runs", OPT_RUNS, "N", 0, "run N times, with seeds that follow one another; 1"},
 	{"argmax", OPT_ARGMAX, 0, 0, "say in how many rows, along the last axis, another element is the largest"},
+	{"save", OPT_SAVE, "FILE.npz", 0, "--rewritten: the inputs of the first run in which something differs, else of the last"},
 	{"change", OPT_CHANGE, "X", 0,
 	 "fail if the reference's floating outputs change by less than X of their scale between "
 	 "the first two runs"},
@@ -97,6 +100,7 @@ static error_t option(int key, char *arg)
 	case OPT_REWRITTEN: rewritten = true; return 0;
 	case OPT_LAYERS: by_layers = true; return 0;
 	case OPT_ARGMAX: argmax = true; return 0;
+	case OPT_SAVE: save = arg; return 0;
 	case OPT_TIE: tie = option_number("--tie", arg, 0, 1); return 0;
 	case OPT_TOL:
 		tolerance = option_number("--tol", arg, 0, INFINITY);
@@ -394,6 +398,16 @@ static void check_names(void)
 			bind_no_input(source_sizes.consts.a[i].arg);
 }
 
+static void save_inputs(const struct source *r, struct tensor **in, struct arena *a)
+{
+	const struct graph *g = graph(r->m, r->m->main);
+	struct named_tensor *list = ARENA_ARRAY(a, struct named_tensor, g->in.n + 1);
+
+	for (size_t i = 0; i < g->in.n; i++)
+		list[i] = (struct named_tensor){(char *)sym_str(val(r->m, g->in.a[i])->name), in[i]};
+	npz_write(save, (int)g->in.n, list);
+}
+
 /* Seeds whose inputs the model refuses (indices that come of several inputs) are passed over. */
 static bool compare_rewritten(const char *new, const char *old)
 {
@@ -422,6 +436,8 @@ static bool compare_rewritten(const char *new, const char *old)
 	for (unsigned long refused = 0; done < runs && refused < REFUSED * runs && has_time(done); spec.seed++) {
 		struct arena fresh = {0};
 		if (spec.seed == from || rewritten_again(&r, &spec, &fresh, &in, & or)) {
+			if (save && equal) /* before it runs: it may crash */
+				save_inputs(&r, in, &fresh);
 			struct outputs oy = y.kind->run(&y, inputs_for(&y, &r, in, &fresh), &fresh);
 			equal &= compare_outputs(&oy, & or, spec.seed, true);
 			done++;
@@ -511,6 +527,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		tool_usage();
 	end_after(seconds);
 	json = a->json;
+	if (save && !rewritten)
+		die(EX_BADUSE, "--save goes with --rewritten");
 	if (rewritten && by_layers)
 		die(EX_BADUSE, "--rewritten and --layers: one of them");
 	if (rewritten || by_layers) {

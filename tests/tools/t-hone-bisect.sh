@@ -1,0 +1,37 @@
+# hone bisect: the stage, the first value and the smallest part, for faults planted in a pass and in a kernel.
+. "$top/tests/lib.sh"
+. "$top/tests/tools/planted.sh"
+cat >net.text <<'END'
+hone-text 1
+module ir=10 opset=20
+const w = f32[16,16] [1]
+const two = f32[] [2]
+graph main {
+  input x: f32[8,16]
+  a = MatMul(x, @w)
+  b = Relu(a)
+  c = Add(b, x)
+  d = Sigmoid(c)
+  e = Mul(d, @two)
+  f = Tanh(e)
+  output f = f
+}
+END
+awk '/^const w/ { printf "const w = f32[16,16] ["; for (i = 0; i < 256; i++) printf "%s%s", i ? ", " : "", sin(i); print "]"; next } { print }' net.text |
+	ge-load -o net.g
+hone bisect net.g --model none -o net.bisect >out 2>err
+is "$? $(grep -c '^no stage changes the numbers' out) $(ls | grep -c bisect)" "0 1 0" "a sound build"
+
+planted ge-cse '/= Sigmoid\(/ { sub(/Sigmoid/, "HardSigmoid") } { print }'
+planted/hone bisect net.g --model none -o part/x >out 2>err
+is "$? $(grep -c '^the numbers change in cse: after ' out) $(grep -c '^the first value: d, off by' out) $(grep -c '^the smallest part: 1 node (Sigmoid), in part/x.onnx' out)" \
+	"1 1 1 1" "a pass that makes another operator"
+planted/ge-cse part/x.g -o after.g && ! equal --rewritten -i part/x.npz after.g part/x.g && grep -q DIFFERENT cmp.log && run-ref -i part/x.npz part/x.onnx >out
+ok $? "the part shows it, with its inputs, and is a model"
+
+planted_kernels '/vstore/ { gsub(/vsigmoid\(/, "vtanh(") } { print }'
+CC=$PWD/planted/cc hone bisect net.g --model none -o net.bisect >out 2>err
+is "$? $(grep -c '^the numbers change in emit: after plan ' out) $(grep -c '^the smallest part: [1-4] node' out) $(ls net.bisect.* 2>/dev/null | wc -l)" "1 1 1 3" "a kernel: $(tail -1 out)"
+refused 64 --seconds "no number" hone bisect net.g --seconds x
+refused 66 none.g "no model" hone bisect none.g
+done_testing

@@ -1,0 +1,19 @@
+# hone bundle: a folder that is copied elsewhere, and checks itself there.
+. "$top/tests/lib.sh"
+printf 'hone-text 1\nmodule ir=10 opset=20\nsymbol batch 0 inf\nconst w = f32[4,2] [1, -2, 3, 4, -5, 6, 7, 8]\ngraph main {\n  input x: f32[batch,4]\n  y = MatMul(x, @w)\n  z = Sigmoid(y)\n  k = ArgMax(y) {axis=1 keepdims=0}\n  output z = z\n  output k = k\n}\n' |
+	ge-load -o net.g
+for sizes in --set=batch=3 --embed; do # one size in a file of weights; open sizes without a file
+	rm -rf "away from home"
+	hone bundle net.g $sizes -o made >out 2>err && mv made "away from home" && make -s -C "away from home" check >log 2>err
+	is "$? $(grep -c ': equal$' log) $(tail -1 log)" "0 6 the model computes here what it should" "$sizes: the check passes in another place"
+done
+make -s -C "away from home" source >log 2>err && make -s -C "away from home" verify >>log 2>err && [ "$(tail -1 log)" = "the model computes here what it should" ]
+ok $? "compiled from its C there, and the digests fit"
+printf '\0\0\200\077' | dd of="away from home/samples/0.outputs.0" conv=notrunc 2>/dev/null
+make -s -C "away from home" check >log 2>err
+is "$? $(grep -c DIFFERENT log) $(grep -c NOT log)" "2 1 1" "another expected number is seen"
+! make -s -C "away from home" verify >log 2>&1 && grep -q 'samples/0.outputs.0: FAILED' log
+ok $? "and its digest"
+printf 'hone-text 1\nmodule ir=10 opset=20\ngraph main {\n  input x: str[2]\n  y = Identity(x)\n  output y = y\n}\n' | ge-load -o text.g
+refused 69 "is no tensor of numbers" "strings" hone bundle -q text.g -o text
+done_testing

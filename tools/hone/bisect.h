@@ -1,0 +1,39 @@
+/* The parts of hone bisect. */
+#ifndef HONE_BISECT_H
+#define HONE_BISECT_H
+#include "cut.h"
+#include "hone.h"
+
+/* What makes B of A, and how their numbers compare. */
+enum maker {
+	BY_STAGE,   /* the tool of a stage */
+	BY_LIBRARY, /* ge-plan and ge-emit: B is a library */
+	BY_KERNELS, /* the stages from ge-fuse on, then these */
+};
+struct suspect {
+	enum maker maker;
+	enum stage_id stage; /* BY_STAGE */
+	const char *before;  /* graph A */
+	const char *after;   /* graph B; NULL: a library, which is to be made */
+	const char *inputs;  /* .npz of A's inputs with which they differ */
+	double tolerance;
+};
+
+/* A part of a graph that shows the difference. */
+struct part_found {
+	const char *graph, *values; /* files: it, and its inputs */
+	const char *laid_out;       /* the same graph for a file: without layouts, and without copies from and to them */
+	const char *value;          /* the first that differs; NULL: none that both have */
+	const char *distance;       /* how far it is off */
+	const char *operators;      /* of its nodes, in order */
+	size_t nodes;               /* 0: no part that was tried shows it */
+	bool is_memory;             /* with a place for each value, every number is right: ge-plan's places are not */
+};
+
+/* differ.c: the first value that differs, and the nodes of A between it and values that are equal. */
+struct part_found differ_find(struct hone *h, const struct suspect *x, double seconds);
+/* shrink.c: the fewest of the nodes with keep[node], a result `last` among them, that still show it; found->nodes 0: not even all of them. */
+void shrink_part(struct hone *h, const struct suspect *x, const bool *keep, const char *last, double until, struct part_found *found);
+/* The operators of those nodes of the main graph, with commas between them. */
+const char *part_operators(struct hone *h, struct module *m, const bool *keep);
+#endif
