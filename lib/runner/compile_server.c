@@ -120,7 +120,7 @@ void compile_server_start(struct compile_server *w, const char *dir, int core, i
 	*w = (struct compile_server){0};
 	if (toolchain_find()->steps == 1 || pipe2(built, O_CLOEXEC))
 		return;
-	for (int i = 0; i < TOOLCHAIN_STEPS; i++)
+	for (int i = 0; i < TOOLCHAIN_STEPS - !toolchain_find()->opens_output; i++)
 		start_step(&w->step[i], dir, i, core, rules, built);
 	close(built[0]);
 	close(built[1]);

@@ -16,7 +16,7 @@ struct compile_server {
 	} step[TOOLCHAIN_STEPS];
 };
 /* Starts one process a step, on that core. dir: for their files; rules: what forks may open (confine_open). Does nothing if the toolchain
- * is not GCC's. */
+ * is not GCC's; has no server of a linker that does not write to the file it is given. */
 void compile_server_start(struct compile_server *w, const char *dir, int core, int rules);
 /* Forks a child of the caller that does a step from file in to file out on a core, with so many seconds of CPU time, and writes its messages
  * to file report. 0: that step has no server, or it is not ready: run the program instead. */

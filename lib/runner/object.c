@@ -293,7 +293,8 @@ const char *object_check(const char *path, struct arena *a)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	struct stat st = {0};
 	void *p = fd >= 0 && !fstat(fd, &st) && st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-	const char *why = p == MAP_FAILED ? arena_printf(a, "%s: %s", path, strerror(errno)) : NULL;
+	bool empty = fd >= 0 && S_ISREG(st.st_mode) && !st.st_size;
+	const char *why = p == MAP_FAILED ? arena_printf(a, "%s: %s", path, empty ? "the linker left it empty" : strerror(errno)) : NULL;
 
 	if (fd >= 0)
 		close(fd);

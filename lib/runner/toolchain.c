@@ -109,6 +109,17 @@ static const char *program(const char *name)
 	return *path ? path : name;
 }
 
+static bool is_gnu(const char *linker)
+{
+	char *command = xprintf("'%s' --version 2>/dev/null", linker);
+	char *says = strchr(linker, '\'') ? xstrdup("") : answer(command);
+	bool is = !strncmp(says, "GNU ld", strlen("GNU ld"));
+
+	free(says);
+	free(command);
+	return is;
+}
+
 const struct toolchain *toolchain_find(void)
 {
 	static struct toolchain t;
@@ -123,7 +134,9 @@ const struct toolchain *toolchain_find(void)
 	if (ask_driver(&t, driver)) {
 		char *command = xprintf("%s -print-libgcc-file-name 2>/dev/null", target_compiler(NULL));
 		char *libgcc = answer(command);
-		add(&w, program("ld"));
+		const char *ld = program("ld");
+		t.opens_output = is_gnu(ld);
+		add(&w, ld);
 		add_line(&w, "-shared -z noexecstack -z now -Bsymbolic --hash-style=gnu -o " TOOLCHAIN_OUT " " TOOLCHAIN_IN);
 		if (*libgcc == '/')
 			add(&w, libgcc);

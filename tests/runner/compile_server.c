@@ -190,7 +190,7 @@ int main(void)
 	compile_server_start(&w, dir, 0, -1);
 	for (int i = 0; i < SOURCES; i++)
 		write_text(path("k", i, ".c"), source(i));
-	for (int step = 0; step < TOOLCHAIN_STEPS; step++) {
+	for (int step = 0; step < TOOLCHAIN_STEPS - !toolchain_find()->opens_output; step++) {
 		double t = wait_ready(&w, step);
 		if (ok(t >= 0, "it stands ready (%.3f s)", t))
 			test_same(&w, step);
