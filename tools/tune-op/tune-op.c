@@ -38,7 +38,8 @@ enum {
 	OPT_DUMP,
 	OPT_REPORT,
 	OPT_REPORT_AFTER,
-	OPT_TITLE
+	OPT_TITLE,
+	OPT_TRACE
 };
 
 static const struct argp_option options[] = {
@@ -56,6 +57,7 @@ static const struct argp_option options[] = {
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base", -1},
 	{"tasks", OPT_TASKS, 0, 0, "list the tasks as lines of text, tune nothing", -1},
 	{"task", OPT_TASK, "TEXT", 0, "tune this task, without a model; records to standard output", -1},
+	{"trace", OPT_TRACE, "FILE", 0, "time this schedule of one task against the default one; tune nothing", -1},
 	{"dump", OPT_DUMP, "DIR", 0, "write the tasks as files, for tuning elsewhere; tune nothing", -1},
 	{"report", OPT_REPORT, "FILE", 0, "curves, table and ledger as a page of HTML", -1},
 	{"report-after", OPT_REPORT_AFTER, "FILE", 0, "--report: the page begins with this one, of tune-graph", -1},
@@ -65,7 +67,7 @@ static const struct argp_option options[] = {
 
 static struct options opt = {.trials = TRIALS, .seed = 1, .cold_bytes = -1};
 static bool trials_given, list_tasks;
-static const char *task_given, *dump_dir, *report_file, *report_after, *title;
+static const char *task_given, *dump_dir, *report_file, *report_after, *title, *trace_file;
 static VEC(const char *) only, skip, runners;
 static struct outfile page; /* --report's, from the first model on; f NULL: not begun */
 
@@ -132,6 +134,7 @@ static error_t option(int key, char *arg)
 	case OPT_TASK: task_given = arg; return 0;
 	case OPT_DUMP: dump_dir = file_name(arg, "dump"); return 0;
 	case OPT_TITLE: title = arg; return 0;
+	case OPT_TRACE: trace_file = file_name(arg, "trace"); return 0;
 	case OPT_REPORT_AFTER: report_after = file_name(arg, "report-after"); return 0;
 	case OPT_REPORT: report_file = file_name(arg, "report"); return 0;
 	default: return ARGP_ERR_UNKNOWN;
@@ -439,6 +442,53 @@ static int without_stream(const struct tool_args *a)
 	return EX_GOOD;
 }
 
+/* The schedule of --trace, for the one task that is wanted. */
+static void time_trace(struct module *m, bool json)
+{
+	enum { SECONDS = 3 };
+	struct arena arena = {0};
+	struct task_list l = {0};
+	const struct task *one = NULL;
+	size_t n = 0;
+
+	task_list_make(&l, m, &arena);
+	say_none(&l, m, &arena);
+	check_words(m, &l, "only", only.a, only.n);
+	check_words(m, &l, "skip", skip.a, skip.n);
+	for (size_t i = 0; i < l.n; i++)
+		if (wanted(m, &l.a[i])) {
+			one = &l.a[i];
+			n++;
+		}
+	if (n != 1)
+		die(EX_BADUSE, "--trace is for one task, not for %zu; --only says which, --tasks lists them", n);
+	uint64_t cold = opt.cold_bytes >= 0 ? (uint64_t)opt.cold_bytes << 20 : task_given ? 0 : runner_cold_bytes(m, target_host());
+	trace_time(m, one,
+		   &(struct timing_of_trace){.file = trace_file,
+					     .runner = runners.a,
+					     .nrunner = (int)runners.n,
+					     .seconds = opt.seconds > 0 ? opt.seconds : SECONDS,
+					     .seed = opt.seed,
+					     .cold_bytes = cold,
+					     .json = json});
+	task_list_free(&l);
+	arena_release(&arena);
+}
+
+static int run_trace(const struct tool_args *a)
+{
+	struct arena arena = {0};
+	struct stream_reader *r = task_given ? NULL : stream_open(a->nfile ? a->file[0] : NULL);
+	struct module *m = task_given ? module_of_text(task_given, &arena) : stream_read_only(r);
+
+	if (!task_given)
+		module_verify_or_die(m);
+	time_trace(m, a->json);
+	module_free(m);
+	arena_release(&arena);
+	return EX_GOOD;
+}
+
 static void defaults(void)
 {
 	if (opt.seconds > 0 && !trials_given)
@@ -483,6 +533,12 @@ static int run(const struct tool *t, struct tool_args *a)
 	defaults();
 	if (!task_given && !a->nfile && isatty(STDIN_FILENO))
 		tool_usage();
+	if (trace_file && (list_tasks || dump_dir || report_file || a->out || (task_given && a->nfile)))
+		die(EX_BADUSE,
+		    "--trace times one task, and tunes nothing: it goes with --task or a model, and with --only, --skip, --runner, "
+		    "--seconds, --cold-weights, --seed and --json");
+	if (trace_file)
+		return run_trace(a);
 	if (task_given && (a->nfile || list_tasks || a->out || a->json))
 		die(EX_BADUSE, "--task takes no model, and its records go to standard output");
 	if (list_tasks && dump_dir)

@@ -10,4 +10,17 @@
  * are dumped. */
 void dump_begin(const char *dir, struct outfile *lines);
 void dump_tasks(const struct task_list *l, const bool *wanted, const char *dir, FILE *lines);
+
+/* ---- trace.c ---- */
+struct timing_of_trace {
+	const char *file; /* text of the trace, as loop/trace.h has it */
+	const char *const *runner;
+	int nrunner;
+	double seconds; /* of timing, at most */
+	uint64_t seed, cold_bytes;
+	bool json;
+};
+/* Times task t of m by that trace against the default one, and prints the ratio with its interval. A trace that does not fit the task, is
+ * not built or gives other numbers: die(65). */
+void trace_time(struct module *m, const struct task *t, const struct timing_of_trace *how);
 #endif
