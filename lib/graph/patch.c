@@ -162,7 +162,7 @@ static void read_header(struct reader *d)
 		broken(d);
 }
 
-/* What the edits make of the base, into out->p; NULL: their number, out->n, is all that is wanted. */
+/* Applies the edits to the base, into out->p. With out->p NULL only the length is found, out->n. */
 static void edit(struct reader *d, const struct bytes *base, struct bytes *out)
 {
 	struct mp_in *r = &d->r;

@@ -12,7 +12,7 @@ struct bytes {
 /* The patch that makes stream b of stream a. It has been applied once, so its result is known to be b. The caller frees p of what these
  * two return. Names are for messages; what is no stream: die(65). */
 struct bytes patch_make(const struct bytes *a, const char *a_name, const struct bytes *b, const char *b_name);
-/* What the patch makes of the base. No patch, a damaged one, or one of another base: die(65). */
+/* Applies the patch to the base. No patch, a damaged one, or one of another base: die(65). */
 struct bytes patch_apply(const struct bytes *patch, const char *name, const struct bytes *base, const char *base_name);
 /* Does a patch begin with these n bytes? As far as there are any. */
 bool patch_begins(const unsigned char *p, size_t n);

@@ -10,7 +10,7 @@ struct stream_writer;
 /* path NULL or "-": standard input. Missing 66. A tool that also writes a stream calls stream_create
  * first: then whatever goes wrong here is told downstream by an abort record. */
 struct stream_reader *stream_open(const char *path);
-/* The same of n bytes of memory, which stay as long as the modules. name: for messages. */
+/* Opens n bytes of memory in place of a file; they stay as long as the modules. name: for messages. */
 struct stream_reader *stream_open_bytes(const void *p, size_t n, const char *name);
 /* Does a stream begin with these n bytes? As far as there are any. */
 bool stream_begins(const unsigned char *p, size_t n);

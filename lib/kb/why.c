@@ -119,7 +119,7 @@ static const char *plan_in_words(const struct kb_record *r, struct arena *a)
 			    kb_shown(how ? how : "", a));
 }
 
-/* What kernels that were tuned since make of the plan that wins; "": nothing. */
+/* Says how kernels tuned since change the gain of the plan that wins; "": they do not. */
 static const char *standing_in_words(struct kb_standing s, struct arena *a)
 {
 	if (kb_stands(s) && s.usual == 1)

@@ -182,7 +182,7 @@ static inline struct section *value_section(const struct model *M, val_id v)
 	return g && M->section_of[g] ? &M->sections.a[M->section_of[g] - 1] : NULL;
 }
 
-/* Of the kernel of a call, at usual sizes (lower/sized.h). */
+/* Counted time of a call's kernel at usual sizes (lower/sized.h). */
 struct version_time call_counted(struct model *M, const struct call *c);
 
 /* Numbers of steps, by what runs them. */

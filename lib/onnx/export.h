@@ -59,7 +59,7 @@ sym export_name(struct exporter *x, val_id v);          /* of an operand; 0: abs
 sym export_define(struct exporter *x, val_id v);        /* of a result; 0: not wanted */
 Onnx__NodeProto *export_node(struct exporter *x, struct node_list *to, const char *op, int nin, const sym *in, int nout, const sym *out);
 void export_add_attr(struct exporter *x, Onnx__NodeProto *p, Onnx__AttributeProto *a);
-/* What a viewer shows beside the attributes; no runtime reads it. value is copied. */
+/* Adds metadata to a node: viewers show it, no runtime reads it. value is copied. */
 void export_note(struct exporter *x, Onnx__NodeProto *p, const char *key, const char *value);
 /* p is an operator of a domain, of this version or a later one; 0: of that of the file. */
 void export_domain(struct exporter *x, Onnx__NodeProto *p, const char *domain, int64_t version);

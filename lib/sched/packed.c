@@ -229,7 +229,7 @@ static void place_digits(struct schedule *r, const struct blocks *q)
 	unroll_block(r, loop_part(r, k, 0), steps);
 }
 
-/* What tiles multiply the rows with, a panel at a time, in the groups that the instruction takes; codes are read in the order of memory. */
+/* Panels of codes that tiles multiply the rows with, one at a time, in the groups that the instruction takes; codes are read in the order of memory. */
 static void place_codes(struct schedule *r, const struct blocks *q, const char *where)
 {
 	struct loop_prog *p = r->p;

@@ -33,7 +33,7 @@ find "$root" -type d -exec chmod 755 {} +
 find "$doc" "$root/usr/include" "$root/usr/lib" -type f -exec chmod 644 {} +
 find "$doc/examples" \( -name '*.sh' -o -name '*.py' \) -exec sh -c 'for f; do head -c2 "$f" | grep -q "#!" && chmod 755 "$f"; done; :' sh {} +
 
-# What the programs are linked with; gcc and binutils compile models.
+# Depends: the libraries that the programs are linked with; gcc and binutils compile models.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/debian"

@@ -49,7 +49,7 @@ whole words ai.onnx.ml ai.onnx.mx LabelEncoder
 ge-import --keep-foreign words.onnx | ge-shape | ge-fuse | ge-layout | ge-plan | ge-emit -o kept &&
 	run-cmp kept.so words.onnx >out 2>&1
 ok $? "a library of a stream that keeps it" "$(cat out)"
-# What the written file says of types: of results that are no outputs only what the file said, and no name for a size that had none.
+# Types in the written file: results that are no outputs have one only where the file had it, and a size without a name gets none.
 told() { # FILE: all names of sizes, and how often the value between the nodes stands in it
 	echo "$(tr -c 'a-zA-Z0-9_' '\n' <"$1" | grep -c '^between$') $(tr -c 'a-zA-Z0-9_' '\n' <"$1" | grep -c 'x_dim_0$')"
 }

@@ -23,7 +23,7 @@ is "$(rc make -C "$top" install DESTDIR="$here/again" PREFIX=/usr) $(rc make -C 
 	"0 0 0" "make uninstall leaves nothing"
 is "$(rc make -s --no-print-directory -C "$top" help) $(grep -c '^make ' log)" "0 $(grep -c . log)" "make help"
 
-# What is compiled with other options than before is compiled anew; options that are given stay.
+# Other options of the compiler build anew; options that were given stay.
 mkdir tree && ln -s "$top/lib" "$top/tools" tree && cp "$top/Makefile" tree
 made() { env -u CFLAGS make --no-print-directory -C tree "$@" build/lib/common/arena.o 2>&1 | grep -o -e '-O[0-9]' | tr '\n' ' '; }
 is "$(made CFLAGS=-O0)$(made), $(made CFLAGS=-O1)$(made CFLAGS=-O1)" "-O0 , -O1 " "other options of the compiler: made anew"

@@ -1,4 +1,4 @@
-# What users add of their own: passes (hone build --pass), operators (--extern, --link).
+# Parts that users add: passes (hone build --pass), operators (--extern, --link).
 . "$top/tests/lib.sh"
 rc() { "$@" >out 2>err; echo $?; }
 ge-load -o net.g - <<'END'

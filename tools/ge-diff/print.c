@@ -438,7 +438,7 @@ static void put_ports(struct report *r, const char *what, bool outputs)
 
 /* ---- constants ---- */
 
-/* Those that the graphs of a side use, in the order of their first use. */
+/* Constants that the graphs of a side use, in the order of their first use. */
 struct constants {
 	VEC(val_id) value;
 	struct map by_name;

@@ -1,4 +1,4 @@
-/* What hone advise found, as one page: findings, the roofline picture, all steps. */
+/* The page of hone advise: findings, the roofline picture, all steps. */
 #include <math.h>
 #include <stdio.h>
 #include "advise.h"

@@ -84,7 +84,7 @@ static size_t first_other(struct hone *h, struct way *w)
 	return other;
 }
 
-/* Of a part of one kernel: its nodes, if they are fused, scheduled and compiled to the same fault. */
+/* A part of one kernel: its nodes, if they are fused, scheduled and compiled to the same fault. */
 static void dissolve(struct hone *h, const struct suspect *s, double until, struct part_found *found)
 {
 	struct child c = {0};

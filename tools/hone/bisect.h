@@ -4,7 +4,7 @@
 #include "cut.h"
 #include "hone.h"
 
-/* What makes B of A, and how their numbers compare. */
+/* The stage that makes B of A, and how their numbers compare. */
 enum maker {
 	BY_STAGE,   /* the tool of a stage */
 	BY_LIBRARY, /* ge-plan and ge-emit: B is a library */

@@ -58,7 +58,7 @@ static int by_time(const void *x, const void *y)
 	return a->picoseconds != b->picoseconds ? (a->picoseconds < b->picoseconds ? 1 : -1) : (a > b) - (a < b);
 }
 
-/* What runs the steps, then those without a kernel and why, then the longest kernels. */
+/* The report: what runs the steps, the steps without a kernel and why, the longest kernels. */
 void coverage_report(const struct hone *h, FILE *f)
 {
 	enum { LONGEST = 8 };

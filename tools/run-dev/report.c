@@ -1,4 +1,4 @@
-/* What run-dev prints of a library, and of how long it took. */
+/* Reports of run-dev: a library, and its times. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,7 +132,7 @@ void print_bench(const struct hone_model *m, const struct bench *b, const struct
 	putchar('\n');
 }
 
-/* What was not measured is null. */
+/* A number that was not measured is null. */
 static void put_member(const char *name, double v)
 {
 	printf(",\"%s\":", name);

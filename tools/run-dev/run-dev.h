@@ -33,7 +33,7 @@ struct peer_times {
 struct peer_times peer_end(struct peer *p, int n, const struct named_tensor *out, struct arena *a);
 
 /* ---- report.c ---- */
-/* What was timed beside the library, and what opening it took. */
+/* The peer that was timed beside the library, and what opening the library took. */
 struct beside {
 	const char *peer; /* NULL: none */
 	struct peer_times times;
@@ -43,7 +43,7 @@ struct beside {
 };
 /* The most memory that this process had so far, in bytes. */
 double most_memory(void);
-/* What runs a step: "kernel", "native", "slow path", or "flow": a branch, a loop, a state that grows. */
+/* Who runs a step: "kernel", "native", "slow path", or "flow": a branch, a loop, a state that grows. */
 const char *step_runner(const struct hone_step *s);
 /* Inputs and outputs of the library, and what it was made for. */
 void print_model(const struct hone_model *m);

@@ -80,7 +80,7 @@ struct kernels {
 };
 /* The kernels of a graph that ge-schedule wrote. Arena. */
 void kernels_read(const char *path, struct kernels *out, struct arena *a);
-/* Those of x that y has not, or fewer of, as a field of a record; shares are of `whole` seconds. */
+/* Kernels that x has and y has not, or fewer of, as a field of a record; shares are of `whole` seconds. */
 const char *kernels_text(const struct kernels *x, const struct kernels *y, double whole, struct arena *a);
 
 /* ---- trial.c: building and timing ---- */
@@ -111,7 +111,7 @@ void bench_begin(struct bench *b, struct segment *s, struct module *m);
 double bench_predict(struct bench *b, const struct choice *c, struct arena *a, const char **why);
 /* Builds it, compares its results with those of the usual grouping, and times it against that: c->result. False: the usual one has no library. */
 bool bench_measure(struct bench *b, struct choice *c, uint64_t seed, struct arena *a);
-/* The same for whole models, of files with groups and layouts: the median of three processes, or the first verdict that is no timing. */
+/* Times whole models, of files with groups and layouts: the median of three processes, or the first verdict that is no timing. */
 void bench_whole(struct bench *b, const char *usual, const char *other, struct measurement *r, struct arena *a);
 
 /* ---- expect.c ---- */
