@@ -128,6 +128,9 @@ static const char *step_ops(struct module *m, const struct node *n)
 	return s;
 }
 
+/* Operations of call x. Those in the bodies of a control call are steps themselves. */
+static double step_flops(struct module *m, const struct call *x) { return x->control ? 0 : node_flops(m, node(m, x->node)); }
+
 static double constant_bytes(struct module *m, const struct node *n)
 {
 	double sum = 0;
@@ -172,7 +175,7 @@ static void put_step_table(struct emission *e, FILE *f)
 		put_string(f, step_ops(m, node(m, x->node)));
 		fprintf(f, ", ");
 		put_string(f, slow == 1 && x->why ? x->why : "");
-		fprintf(f, ", %.0f, %.0f, %.3g, %d},\n", node_flops(m, node(m, x->node)), step_bytes(m, node(m, x->node)),
+		fprintf(f, ", %.0f, %.0f, %.3g, %d},\n", step_flops(m, x), x->control ? 0 : step_bytes(m, node(m, x->node)),
 			fused_seconds(m, x->node), slow);
 	}
 	fprintf(f, "\t{\"\", \"\", \"\", \"\", 0, 0, 0, 0},\n};\n");

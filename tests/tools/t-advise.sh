@@ -53,6 +53,29 @@ hone advise open.onnx 2>err
 ok $? "open sizes are asked for"
 hone build -q open.onnx -o open && hone advise open.so --set n=300 --seconds 0.1 >out 2>err && grep -q '^Steps of open sizes take ' out
 ok $? "a library of open sizes"
+cat <<'END' | ge-load >branch.g
+hone-text 1
+module ir=9 opset=20
+graph yes {
+  input x: f32[64,64]
+  y = MatMul(x, x) "product"
+  output y = y
+}
+graph no {
+  input x: f32[64,64]
+  y = Neg(x)
+  output y = y
+}
+graph main {
+  input c: bool[]
+  input x: f32[64,64]
+  y = If(c, x) {captures=1 else_branch=graph no then_branch=graph yes} "branch"
+  output y = y
+}
+END
+hone build -q branch.g -o branch && run-dev --bench --seconds 0.01 --kernels --json branch.so >out && grep -q '"kernel":"flow","node":"branch"[^}]*"flop":0[,}]' out &&
+	grep -q '"node":"product"[^}]*"flop":524288[,}]' out
+ok $? "what the bodies of a branch compute is not counted twice" || cat out
 refused 66 none.onnx "no such model: 66" hone advise none.onnx
 refused 64 'which model' "no model: 64" hone advise
 refused 74 none/p.html "a page that cannot be written: 74" hone advise lib.so --seconds 0.01 --report none/p.html

@@ -27,8 +27,8 @@ refused 64 "hone: --pass emit:cat: nothing comes between emit and the library" -
 refused 64 "hone: --pass fuse:: which command?" --pass fuse:
 refused 64 "hone: --pass :: there is no stage ''; hone passes --list" --pass :
 refused 65 "hone: --pass exit 3: the command ended with 3" --pass 'exit 3'
-refused 65 "ge-shape: own:0: empty; a graph stream expected" --pass true
-refused 65 "ge-shape: own:55: the stream is cut short (a string of length 17)" --pass 'head -c 64'
+refused 65 "ge-shape: --pass true:0: empty; a graph stream expected" --pass true
+refused 65 "ge-shape: --pass head:55: the stream is cut short (a string of length 17)" --pass 'head -c 64'
 
 # operators
 ge-load -o moments.g - <<'END'

@@ -140,7 +140,7 @@ static void find_chain(const struct advice *a, struct finding *f)
 	f->gain = saved / a->stepped;
 }
 
-/* Is it known how much it computes and moves? Not where sizes are open. */
+/* True if it is known how much a step computes and moves: not of one with open sizes. */
 static bool is_counted(const struct timed_step *s) { return s->flop > 0 || s->bytes > 0; }
 
 static const double NEAR = 0.5; /* of a roof: then it is the roof that bounds a step */
@@ -162,6 +162,18 @@ static void find_memory(const struct advice *a, struct finding *f)
 		const struct timed_step *s = &a->steps.a[i];
 		if ((s->kind == WORK || s->kind == ELEMENTWISE) && is_near(s->bytes / s->seconds, a->rate) && !is_cached(a, s) &&
 		    !is_near(s->flop / s->seconds, a->peak))
+			vec_push(&f->steps, i);
+	}
+	f->share = shares_sum(a, f);
+	f->gain = f->share / 2;
+}
+
+/* A cache's rate is not known: how near to it they are is not, either. */
+static void find_cached(const struct advice *a, struct finding *f)
+{
+	for (size_t i = 0; i < a->steps.n; i++) {
+		const struct timed_step *s = &a->steps.a[i];
+		if ((s->kind == WORK || s->kind == ELEMENTWISE) && is_cached(a, s) && !is_near(s->flop / s->seconds, a->peak))
 			vec_push(&f->steps, i);
 	}
 	f->share = shares_sum(a, f);
@@ -222,6 +234,8 @@ static const struct rule {
 	 "see why they were not joined: a value between them is an output, or others read it; hone tune --graph tries other groups"},
 	{"memory", find_memory, 0.5, "the memory's rate bounds these steps",
 	 "fewer bytes: hone quantize (--weights 4 for weights alone), hone build --mixed, --state-type for caches"},
+	{"caches", find_cached, 0.3, "these steps read faster than memory gives, from caches, and stay below the core's rate",
+	 "fewer bytes: hone quantize (--weights 4 for weights alone), hone build --mixed; hone tune"},
 	{"arithmetic", find_compute, 0.5, "the core's rate of products bounds these steps",
 	 "bytes instead of floats: hone quantize; more cores: hone build --threads"},
 	{"schedule", find_below, 0.3, "these steps reach neither the memory's rate nor the core's", "hone tune"},
@@ -299,7 +313,7 @@ static void put_text(struct hone *h, const struct advice *a)
 
 	for (size_t i = 0; i < a->steps.n; i++) {
 		flop += a->steps.a[i].flop;
-		open += is_counted(&a->steps.a[i]) ? 0 : a->steps.a[i].seconds;
+		open += is_counted(&a->steps.a[i]) || a->steps.a[i].kind == FLOW ? 0 : a->steps.a[i].seconds;
 	}
 	printf("%s: %.4f ms a run, %zu steps, %.1f GFLOP/s\n", shown(a->model), 1e3 * a->median, a->steps.n, 1e-9 * flop / a->median);
 	printf("%s: %.1f GFLOP/s, %.1f GB/s read from memory\n", shown(a->cpu), 1e-9 * a->peak, 1e-9 * a->rate);

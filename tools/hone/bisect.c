@@ -45,7 +45,7 @@ static void build_all(struct hone *h, struct way *w)
 	memset(w->distance, 0, w->name.n * sizeof *w->distance);
 }
 
-/* Does graph i compute other numbers than the model as it came? */
+/* True if graph i computes other numbers than the imported model. */
 static bool differs(struct hone *h, struct way *w, size_t i)
 {
 	bool first = !w->inputs;
@@ -141,7 +141,7 @@ static void publish(struct hone *h, const struct part_found *found)
 		place_publish(h, made, text(h, "%s.onnx", h->stem));
 }
 
-static void report(struct hone *h, const struct way *w, size_t at, const char *blamed, const struct part_found *found)
+static void report(struct hone *h, const struct way *w, size_t at, const char *blamed, bool is_own, const struct part_found *found)
 {
 	for (size_t i = 1; i < w->name.n; i++)
 		if (w->distance[i])
@@ -155,7 +155,7 @@ static void report(struct hone *h, const struct way *w, size_t at, const char *b
 		printf("the smallest part: %zu node%s (%s), in %s.onnx, .npz (its inputs) and .g (as %s gets it)\n", found->nodes,
 		       found->nodes == 1 ? "" : "s", found->operators, shown(h->stem), blamed);
 	else
-		printf("no part of the graph shows it alone\n");
+		printf(is_own ? "it is a command of --pass: no smaller part was looked for\n" : "no part of the graph shows it alone\n");
 }
 
 void bisect(struct hone *h)
@@ -194,7 +194,7 @@ void bisect(struct hone *h)
 	if (found.nodes)
 		publish(h, &found);
 	if (!h->quiet)
-		report(h, &w, at, found.is_memory ? "plan" : w.name.a[at], &found);
+		report(h, &w, at, found.is_memory ? "plan" : w.name.a[at], is_own, &found);
 	place_remove(h);
 	child_end();
 	die_silent(EX_DIFFERENT);

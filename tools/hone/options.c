@@ -374,6 +374,8 @@ bool options_read(struct hone *h, int argc, char **argv)
 		return true;
 	h->level_seconds =
 		given_is(h, "level-seconds") ? option_number("--level-seconds", given_value(h, "level-seconds"), 0, INFINITY) : 20;
+	if (given_is(h, "check-seconds"))
+		option_number("--check-seconds", given_value(h, "check-seconds"), 0, INFINITY);
 	if (given_is(h, "target") && given_is(h, "runner"))
 		die(EX_BADUSE, "--target: a runner says itself what it is");
 	if (given_is(h, "error") && !given_is(h, "mixed"))
@@ -398,10 +400,11 @@ static void put_row(const struct option_row *r)
 		snprintf(left, sizeof left, "  -%c, --%s%s%s", r->letter, r->name, *arg ? " " : "", arg);
 	else
 		snprintf(left, sizeof left, "  --%s%s%s", r->name, *arg ? " " : "", arg);
-	printf("%-*s", COLUMN, left);
+	bool is_long = strlen(left) >= COLUMN;
+	printf("%-*s%s", COLUMN, left, is_long ? "\n" : "");
 	for (const char *p = r->help, *end; *p; p = end + (*end == '\n')) {
 		end = p + strcspn(p, "\n");
-		printf("%*s%.*s\n", p == r->help ? 0 : COLUMN, "", (int)(end - p), p);
+		printf("%*s%.*s\n", p == r->help && !is_long ? 0 : COLUMN, "", (int)(end - p), p);
 	}
 }
 

@@ -35,22 +35,23 @@ void own_check(const struct hone *h)
 			own_after(h->given.a[i].value, &command);
 }
 
-/* The name of its line and of its graph in STEM.d: that of the program, as far as it is fit for a file. */
-static const char *own_name(struct hone *h, const char *command)
+/* The program of a command, as far as its name is fit for a file. */
+static const char *own_program(struct hone *h, const char *command)
 {
 	const char *first = text(h, "%.*s", (int)strcspn(command, " \t\n;|&"), command), *name = base_name(first);
-	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
 
-	return text(h, "%s%s%.*s", h->label ? h->label : "", h->label ? ".own-" : "own-", (int)n, name);
+	return text(h, "%.*s", (int)strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"), name);
 }
 
-/* Runs it. ge-shape reads what the command wrote: it checks the graph, and infers the types of what is new. Where the graph changed,
- * and is not fused yet, the stages that make it smaller run again. */
+/* Runs the command. ge-shape reads what the command wrote, checks the graph and infers the types of new values; its messages name the file
+ * "--pass PROGRAM". Where the graph changed, and is not fused yet, the stages that make it smaller run again. */
 static void own_run(struct hone *h, const char *command, enum stage_id after)
 {
-	const char *name = own_name(h, command), *next = chain_graph(h, name), *before = h->digest;
+	const char *program = own_program(h, command), *label = h->label ? text(h, "%s.", h->label) : "";
+	const char *name = text(h, "%sown-%s", label, program), *next = chain_graph(h, name), *before = h->digest;
 	double since = now_seconds();
-	struct child own = {.in = h->last, .out = text(h, "%s/own", h->work)}, shape = {.facts = text(h, "%s/facts", h->work)};
+	struct child own = {.in = h->last, .out = text(h, "%s/--pass %s", h->work, program)},
+		     shape = {.facts = text(h, "%s/facts", h->work)};
 	static const struct facts none;
 
 	progress(h, name);

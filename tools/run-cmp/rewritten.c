@@ -241,7 +241,7 @@ void rewritten_reference(struct rewritten *w, struct source *r, const char *path
 			}
 	if (!good && some_empty)
 		good = runs(&t, &empty);
-	bool asked = spec->ranges.n || source_sizes.given.n; /* then it is a mistake of who asked */
+	bool asked = spec->files.n || spec->ranges.n || source_sizes.given.n; /* then it is a mistake of who asked */
 	if (!good)
 		die(asked || first_code == EX_BADUSE ? first_code : EX_NOTAVAIL, "%s", first_why);
 	if (*t.options)
