@@ -32,7 +32,7 @@ ask("bad", hone.load, __file__)
 ask("verb", hone.build, "nowhere.onnx", "out/no")
 ask("code", lambda: hone.simplify("net.onnx", "out/small.onnx").count("same") > 0)
 END
-"$python" use.py >said 2>err
+"$python" use.py >said 2>err && [ ! -s err ]
 ok $? "the package runs"
 is "$(replaced "$PWD/" "" <said)" "$(cat <<'END'
 <hone.Model net1: x f32[4,3], k i64[4] -> y f32[4,2], j i64[4]> True True True float32

@@ -74,10 +74,10 @@ class Model:
     """A library in memory, with one handle: calls of several threads take turns."""
 
     def __init__(self, path, weights=None, threads=0):
+        self._handle, self._lock = None, Lock()  # first: __del__ runs where the rest fails, too
         path = os.path.abspath(path)
         if not os.path.exists(path):
             raise FileNotFoundError(path)
-        self._handle, self._lock = None, Lock()
         try:
             self._table = Table.in_dll(CDLL(path), "hone_model")
         except (OSError, ValueError) as e:
