@@ -1,4 +1,5 @@
 # Read by bench/*.sh and tests/t-*.sh: where models are, and what Python compares with. $top is the tree.
+unset MAKEFLAGS # under make -j lines of hone begin with a model
 
 # The models of a file's first column: all, or those whose second column is $1 (a slow one is one of bench).
 model_names() { awk -v w="${1-}" '!/^#/ && NF && (w == "" || $2 == w || (w == "bench" && $2 == "slow")) { print $1 }' "$top/bench/models.txt"; }

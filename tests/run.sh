@@ -11,7 +11,7 @@ PATH=$top/bin:$PATH
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
-unset HONE_KB HONE_RATES
+unset HONE_KB HONE_RATES MAKEFLAGS MFLAGS MAKELEVEL # lines of hone under make -j begin with a model
 # Python with the peers, if make peers was run.
 [ -n "${HONE_PYTHON-}" ] || [ ! -x build/python/bin/python ] || HONE_PYTHON=$top/build/python/bin/python
 [ -z "${HONE_PYTHON-}" ] || export HONE_PYTHON

@@ -2,6 +2,7 @@
 # The digits model from its ONNX file to a native library, tuned too, and what it can do. Needs the tools
 # (make); all that is made lands in build/digits.
 set -eu
+unset MAKEFLAGS # under make -j lines of hone begin with a model
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 out=$top/build/digits

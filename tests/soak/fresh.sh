@@ -24,6 +24,7 @@ inside() { chroot "$root" /usr/bin/env -i HOME="$home" PATH=/usr/sbin:/usr/bin:/
 home=/root
 [ -x "$root/usr/bin/apt-get" ] || debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || { tail -3 "$root.log" >&2; exit 69; }
 rm -f "$root.log"
+chmod 755 "$root"
 cp /etc/resolv.conf "$root/etc/"
 mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --make-rslave "$root/dev" || exit 1
 inside apt-get install -y -q git make >/dev/null 2>&1 || { echo "fresh.sh: apt-get install git make failed in $root" >&2; exit 69; }

@@ -60,7 +60,7 @@ try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1
 echo "$task" >"$out/corpus.txt"
 try corpus.c 'the same text; geometric mean 1.0000' sh -c 'build/bench/corpus --write "$1" "$2" && build/bench/corpus "$1" "$1"' sh "$out/kernels" "$out/corpus.txt"
 try corpus.sh 'the same text; geometric mean 1.0000' bench/corpus.sh --every 500 .
-try same.sh 'the same: 1 models, 24 digests' bench/same.sh . . one
+try same.sh 'the same: 1 models, [1-9][0-9]* digests' bench/same.sh . . one
 hone passes -q --set batch=1 --until layout examples/digits/digits.onnx -o "$out/digits.g"
 ge-plan -q "$out/digits.g" | ge-emit -q -o "$out/digits"
 cp "$out/digits.so" "$out/again.so" && cp "$out/digits.weights" "$out/again.weights"
