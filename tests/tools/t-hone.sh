@@ -139,6 +139,7 @@ kill -KILL $pid $emit $compilers
 wait $pid 2>/dev/null
 left=$(ls -d places/hone.* killed/m.d/.hone.* killed/.ge-emit-* | wc -l)
 while pgrep -f "$PWD/killed|killed/.ge-emit" >/dev/null; do sleep 0.1; done # its compilers
+for lock in places/hone.*/.lock; do flock "$lock" true; done # whoever has it still
 is "$left $(TMPDIR=$PWD/places rc hone build -q "$tiny" --set batch=1 -o killed/m) $(ls -A places) $(cd killed && echo * .[!.]* m.d/.[!.]*)" \
 	"3 0  m.a m.c m.d m.h m.so m.weights .[!.]* m.d/.[!.]*" "what a killed build and its compilers leave goes with the next"
 # Two at once into one stem: of one alone.
