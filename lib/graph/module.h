@@ -240,4 +240,6 @@ struct uses {
 struct uses uses_new(struct module *m);
 void uses_free(struct uses *u);
 static inline uint32_t uses_count(const struct uses *u, val_id v) { return u->start[v + 1] - u->start[v] + u->nout[v]; }
+/* The name of n's operator, also of one of an unknown domain. */
+static inline const char *node_op_name(const struct node *n) { return n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op); }
 #endif

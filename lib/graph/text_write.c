@@ -90,7 +90,7 @@ void text_put_attr_value(struct text_writer *w, const struct attr *a)
 /* In a name of neither letters nor digits each part is quoted. */
 void text_put_op(struct text_writer *w, const struct node *n)
 {
-	const char *name = n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op);
+	const char *name = node_op_name(n);
 	const char *domain = n->op == OP_OTHER ? sym_str(n->domain) : op_info(n->op)->domain;
 	bool odd = !text_plain(name, strlen(name)) || strpbrk(name, ".:");
 	odd |= *domain && (!text_plain(domain, strlen(domain)) || strchr(domain, ':'));

@@ -10,7 +10,7 @@ const char *node_where(struct module *m, node_id id, struct arena *a)
 {
 	const struct node *n = node(m, id);
 	const char *g = sym_str(graph(m, n->graph)->name);
-	const char *op = n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op);
+	const char *op = node_op_name(n);
 	sym name = n->name;
 	for (uint32_t i = 0; !name && i < n->nout; i++)
 		if (n->out[i])

@@ -331,7 +331,7 @@ static void add_node(struct digest_state *d, struct module *m, const struct node
 {
 	if (n->op == OP_Fused)
 		return;
-	add_text(d, n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op));
+	add_text(d, node_op_name(n));
 	for (uint32_t i = 0; i < n->nattr; i++)
 		add_attr(d, &n->attr[i]);
 	for (uint32_t i = 0; i < n->nin; i++) {

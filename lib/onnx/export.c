@@ -284,7 +284,7 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 		if (!out[i] && (int)i < op_info(n.op)->min_out)
 			out[i] = export_fresh(x, "unused");
 	}
-	Onnx__NodeProto *p = export_node(x, to, n.op == OP_OTHER ? sym_str(n.optype) : op_name(n.op), (int)nin, in, (int)n.nout, out);
+	Onnx__NodeProto *p = export_node(x, to, node_op_name(&n), (int)nin, in, (int)n.nout, out);
 	p->has_name = n.name != 0;
 	p->name = proto_name(node_name(x, n.name));
 	if (n.nout && n.out[0] && val(x->m, n.out[0])->type.layout)

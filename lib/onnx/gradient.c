@@ -139,7 +139,7 @@ static const struct {
 
 static noreturn void refuse(const struct gradient *d, const struct node *n)
 {
-	import_unsupported(d->x->c, "no derivative of %s, here of '%s'", n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op),
+	import_unsupported(d->x->c, "no derivative of %s, here of '%s'", node_op_name(n),
 			   n->nout && n->out[0] ? sym_str(val(d->x->m, n->out[0])->name) : "");
 }
 

@@ -110,8 +110,6 @@ static void put_digest(FILE *f, const char *name, struct digest digest)
 
 enum { OPS_NAMED = 6 };
 
-static const char *operator_name(const struct node *n) { return n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op); }
-
 /* Operators of n, and of the body of a group, with + between. */
 static const char *step_ops(struct module *m, const struct node *n)
 {
@@ -119,11 +117,11 @@ static const char *step_ops(struct module *m, const struct node *n)
 	const char *s = "";
 
 	if (!body)
-		return operator_name(n);
+		return node_op_name(n);
 	for (size_t i = 0; i < graph(m, body)->nodes.n; i++) {
 		if (i == OPS_NAMED)
 			return arena_printf(&m->arena, "%s+..", s);
-		s = arena_printf(&m->arena, "%s%s%s", s, i ? "+" : "", operator_name(node(m, graph(m, body)->nodes.a[i])));
+		s = arena_printf(&m->arena, "%s%s%s", s, i ? "+" : "", node_op_name(node(m, graph(m, body)->nodes.a[i])));
 	}
 	return s;
 }

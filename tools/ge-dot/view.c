@@ -327,7 +327,7 @@ const char *item_op(const struct view *v, const struct item *x, struct arena *a)
 	if (x->kind != ITEM_NODE)
 		return words[x->kind];
 	const struct node *n = node(v->m, x->node);
-	const char *name = n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op);
+	const char *name = node_op_name(n);
 	const char *domain = n->op == OP_OTHER ? sym_str(n->domain) : op_info(n->op)->domain;
 	return *domain ? arena_printf(a, "%s.%s", domain, name) : name;
 }

@@ -33,10 +33,7 @@ struct stat {
 	bool is_open;     /* some operator is */
 };
 
-static const char *optype(const struct node *n)
-{
-	return n->op == OP_OTHER ? sym_str(n->optype) : n->op == OP_Foreign ? attr_s(n, "optype") : op_name(n->op);
-}
+static const char *optype(const struct node *n) { return n->op == OP_Foreign ? attr_s(n, "optype") : node_op_name(n); }
 
 static int by_name(const void *x, const void *y)
 {

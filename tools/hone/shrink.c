@@ -170,7 +170,7 @@ const char *part_operators(struct hone *h, struct module *m, const bool *keep)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = node(m, g->nodes.a[i]);
 		if (keep[g->nodes.a[i]] && named++ < NAMED)
-			list = text(h, "%s%s%s", list, *list ? ", " : "", n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op));
+			list = text(h, "%s%s%s", list, *list ? ", " : "", node_op_name(n));
 	}
 	return named > NAMED ? text(h, "%s, ...", list) : list;
 }
