@@ -3,6 +3,7 @@
  * Each step of a library is held against two roofs that were measured in the same run: how fast the core multiplies and adds, and how fast
  * it reads memory (S. Williams, A. Waterman, D. Patterson: Roofline, CACM 52(4), 2009). Rules then put steps together that have one cause. A
  * gain is a bound: what the run would be shorter by if the cause went away whole. */
+#define _GNU_SOURCE
 #include "advise.h"
 #include <math.h>
 #include <stdlib.h>
@@ -247,12 +248,11 @@ static const struct rule {
 	 "fewer steps; larger batches"},
 };
 
-static const struct advice *sorted_by; /* of by_seconds */
-
-static int by_seconds(const void *x, const void *y)
+static int by_seconds(const void *x, const void *y, void *advice)
 {
+	const struct advice *a = advice;
 	size_t i = *(const size_t *)x, k = *(const size_t *)y;
-	double p = sorted_by->steps.a[i].seconds, q = sorted_by->steps.a[k].seconds;
+	double p = a->steps.a[i].seconds, q = a->steps.a[k].seconds;
 
 	return p != q ? (p < q ? 1 : -1) : (i > k) - (i < k);
 }
@@ -274,9 +274,8 @@ static void find_all(struct advice *a)
 		f.weight = f.gain * rules[r].weight;
 		if (!(f.gain >= LEAST))
 			continue;
-		sorted_by = a;
 		if (f.steps.n)
-			qsort(f.steps.a, f.steps.n, sizeof *f.steps.a, by_seconds);
+			qsort_r(f.steps.a, f.steps.n, sizeof *f.steps.a, by_seconds, a);
 		vec_push(&a->findings, f);
 	}
 	if (a->findings.n)

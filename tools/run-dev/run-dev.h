@@ -43,7 +43,7 @@ struct beside {
 };
 /* The most memory that this process had so far, in bytes. */
 double most_memory(void);
-/* Who runs a step: "kernel", "native", "slow path", or "flow": a branch, a loop, a state that grows. */
+/* The runner of a step: "kernel", "native", "slow path", or "flow": a branch, a loop, a state that grows. */
 const char *step_runner(const struct hone_step *s);
 /* Inputs and outputs of the library, and what it was made for. */
 void print_model(const struct hone_model *m);
