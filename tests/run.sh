@@ -20,8 +20,9 @@ mkdir "$HONE_ANSWERS"
 export top PATH TAP_COUNT HONE_BLOBS XDG_DATA_HOME HONE_ANSWERS
 
 # The longest come first, so that no CPU waits for the last of them.
-longest="t-bench.sh t-tune.sh t-state.sh kernels t-aarch64.sh t-fuzz.sh sized t-hone-quantize.sh t-emit.sh t-preview.sh t-packed.sh t-models.sh
-	t-ml.sh t-lists.sh t-gears.sh t-sizes.sh t-torch.sh t-control.sh t-open.sh t-hone.sh t-references.sh t-valid.sh t-bad.sh lanes"
+longest="t-bench.sh t-tune.sh t-state.sh t-hone-tune.sh t-aarch64.sh t-decoders.sh t-hone-quantize.sh t-preview.sh t-packed.sh t-models.sh
+	t-fuzz.sh sized space kernels t-report.sh t-emit.sh t-repro.sh t-ml.sh
+	t-lists.sh t-gears.sh t-sizes.sh t-torch.sh t-tune-graph.sh t-control.sh t-open.sh t-hone.sh t-references.sh t-valid.sh t-bad.sh lanes"
 every=$(ls tests/*/*.c tests/*/t-*.sh | grep -v '^tests/\(cross/t-cross\|fuzz/\|net/\)' | sed 's,.*/,,;s,\.c$,,' | LC_ALL=C sort)
 [ $# -gt 0 ] || set -- $longest $(echo "$every" | grep -vxF "$(printf '%s\n' $longest)")
 
@@ -70,16 +71,10 @@ progress() {
 	done
 }
 
-# What times kernels or networks runs when the others are done, by itself: results hang on that there. Those of its rooms that are
-# named here time nothing that a result hangs on.
-untimed=" mutants plan sequential traces t-bad-tune.sh t-foreign.sh t-grad.sh t-report.sh t-stamp.sh t-torch.sh t-tune.sh "
-is_alone() {
-	case $untimed in *" $1 "*) return 1 ;; esac
-	for room in comm runner tune; do
-		[ ! -e "tests/$room/$1" ] && [ ! -e "tests/$room/$1.c" ] || return 0
-	done
-	return 1
-}
+# Their results hang on times: each of these runs by itself, when the others are done.
+timed=" calibrate confirm device ring t-against.sh t-grad-net.sh t-grad-mpi.sh t-horovod.sh t-hostile.sh t-probe.sh "
+is_timed() { case $timed in *" $1 "*) ;; *) return 1 ;; esac }
+
 # A test takes a line from the pipe, and puts it back when it is done.
 mkfifo "$tmp/free"
 exec 3<>"$tmp/free"
@@ -91,14 +86,14 @@ if [ -n "${PROGRESS-}" ]; then
 fi
 running=
 for t; do
-	is_alone "$t" && continue
+	is_timed "$t" && continue
 	read -r turn <&3
 	(one "$t" 3>&-; echo >&3) &
 	running="$running $!"
 done
 [ -z "$running" ] || wait $running
 for t; do
-	is_alone "$t" && (one "$t" 3>&-)
+	is_timed "$t" && (one "$t" 3>&-)
 done
 grep -h '^[^ ]*: not ok' "$tmp"/*.said | cut -c 1-200
 grep -h '^[^ ]*: skipped - ' "$tmp"/*.said | awk '/[Pp]ython|peers/ { python++; next } /HONE_MODELS/ { models++; next } { other++ }
