@@ -31,6 +31,12 @@ ge-stat --digest s.g >one && $few s.g | ge-stat --digest - | cmp -s - one
 ok $? "twice is once"
 cp "$model" other.model && $few laid.g -o again.g && ge-schedule -q --target x86-64-v3 --model other.model laid.g | cmp - again.g && cmp -s s.g again.g
 ok $? "the same bytes, wherever the model lies"
+$few -j 1 laid.g -o one.g && $few -j 3 laid.g -o three.g && cmp -s one.g three.g && cmp -s one.g again.g
+ok $? "the same bytes by one process and by three"
+for files in 5 6; do # too few for the pipes
+	(ulimit -n $files && $few -j 3 laid.g -o alone.g) && cmp -s one.g alone.g
+	ok $? "and where there is no room for so many: $files files open"
+done
 $few --candidates 1 laid.g -o first.g && is "$(seconds s.g) $(seconds first.g) $(seconds laid.g)" "3 3 0" "each kernel's predicted time"
 printf 'hone-text 1\nmodule ir=10 opset=21\ngraph main {\n  input x: f32[1024,2048]\n  input w: f32[2048,4096]\n  y: f32[1024,4096] = MatMul(x, w)\n  output y = y\n}\n' |
 	ge-load | ge-fuse -q | ge-layout -q | ge-schedule -q -o long.g && ge-dump long.g | grep -q 'picoseconds=[0-9]\{11,\}' && ge-check -q long.g && ge-plan -q long.g -o planned.g

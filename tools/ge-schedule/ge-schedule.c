@@ -8,15 +8,15 @@
 #include "loop/prim.h"
 #include "op/pass.h"
 #include "op/task.h"
-#include "search/choose.h"
+#include "search/ahead.h"
 #include "search/predict.h"
 #include "target/target.h"
 #include "tune/recall.h"
 
-enum { OPT_MODEL = 1000, OPT_CANDIDATES, OPT_TARGET, OPT_KB, OPT_NO_KB, OPT_NO_RECORDS, OPT_TRACES };
+enum { JOBS_MAX = 256, OPT_MODEL = 1000, OPT_CANDIDATES, OPT_TARGET, OPT_KB, OPT_NO_KB, OPT_NO_RECORDS, OPT_TRACES };
 static const char *model_path, *kb_file;
 static bool no_kb, no_records, traces;
-static size_t candidates = 64;
+static size_t candidates = 64, jobs; /* 0: as many as CPUs */
 static struct target target;
 static struct arena arena;  /* for the life of the process */
 static struct trees *model; /* NULL: schedules stay as they are */
@@ -56,26 +56,29 @@ static bool recall(struct module *m, const struct task *t, struct counted *n, st
 	return true;
 }
 
-static struct decision predict(struct module *m, const struct task *t, struct counted *n, struct arena *a)
+/* The model says nothing of the task: what becomes of it. */
+static struct decision unasked(const struct counted *n)
 {
-	if (!model)
-		return (struct decision){NULL, "keeps the default schedule", false, 0};
-	if (n->tried >= TASKS_LOOKED_AT * candidates)
-		return (struct decision){NULL, "keeps the default schedule: it has less work than those that were looked at", false, 0};
-	struct chosen x = schedule_choose(m, t->node[0], &target, model, candidates, a);
-	n->tried += x.tried;
-	if (!x.from)
-		return (struct decision){NULL, "has no kernel", false, x.seconds};
-	if (!x.tried)
-		return (struct decision){NULL,
-					 "keeps the default schedule: the model has not learned from such schedules, or for such a target",
-					 false, x.seconds};
-	return (struct decision){x.trace,
-				 arena_printf(a, "%s: %.3f (%.3f to %.3f) of the default's time, the best of %zu schedules: %s",
-					      x.trace ? "takes another schedule" : "keeps the default schedule",
-					      exp2(-(double)x.gain.middle / TREES_UNIT), exp2(-(double)x.gain.most / TREES_UNIT),
-					      exp2(-(double)x.gain.least / TREES_UNIT), x.tried, x.from),
-				 false, x.seconds};
+	return (struct decision){.why = !model ? "keeps the default schedule"
+					: n->tried >= TASKS_LOOKED_AT * candidates
+						? "keeps the default schedule: it has less work than those that were looked at"
+						: NULL};
+}
+
+static struct decision predicted(const struct chosen *x, struct arena *a)
+{
+	if (!x->from)
+		return (struct decision){.why = "has no kernel", .seconds = x->seconds};
+	if (!x->tried)
+		return (struct decision){
+			.why = "keeps the default schedule: the model has not learned from such schedules, or for such a target",
+			.seconds = x->seconds};
+	return (struct decision){.trace = x->trace,
+				 .why = arena_printf(a, "%s: %.3f (%.3f to %.3f) of the default's time, the best of %zu schedules: %s",
+						     x->trace ? "takes another schedule" : "keeps the default schedule",
+						     exp2(-(double)x->gain.middle / TREES_UNIT), exp2(-(double)x->gain.most / TREES_UNIT),
+						     exp2(-(double)x->gain.least / TREES_UNIT), x->tried, x->from),
+				 .seconds = x->seconds};
 }
 
 /* A node that has a trace keeps it. seen: the one before that had one. */
@@ -102,10 +105,11 @@ static const char *default_as_trace(struct module *m, node_id n, struct arena *a
 	return trace;
 }
 
-static void schedule_task(struct module *m, const struct pass_ctx *c, const struct task *t, struct counted *n)
+/* A task's groups get what was decided. */
+static void write_down(struct module *m, const struct pass_ctx *c, const struct task *t, struct decision *d, struct counted *n,
+		       struct arena *a)
 {
-	struct arena a = {0};
-	struct decision d = {0}, kept = {0};
+	struct decision kept = {0};
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		node_id id = t->node[i];
@@ -116,20 +120,49 @@ static void schedule_task(struct module *m, const struct pass_ctx *c, const stru
 			pass_why(c, m, id, "keeps the trace that it has");
 			continue;
 		}
-		if (!d.why && !recall(m, t, n, &d, &a))
-			d = predict(m, t, n, &a);
-		if (!d.trace && traces && !d.usual)
-			d.usual = default_as_trace(m, id, &a);
-		if (d.trace || d.usual)
-			fused_set_trace(m, id, d.trace ? d.trace : d.usual);
-		if (!(d.seconds > 0))
-			d.seconds = group_seconds(m, id, &target);
-		fused_set_seconds(m, id, d.seconds);
-		n->recalled += d.recalled;
-		n->faster += d.trace && !d.recalled;
-		pass_why(c, m, id, "%s", d.why);
+		if (!d->trace && traces && !d->usual)
+			d->usual = default_as_trace(m, id, a);
+		if (d->trace || d->usual)
+			fused_set_trace(m, id, d->trace ? d->trace : d->usual);
+		if (!(d->seconds > 0))
+			d->seconds = group_seconds(m, id, &target);
+		fused_set_seconds(m, id, d->seconds);
+		n->recalled += d->recalled;
+		n->faster += d->trace && !d->recalled;
+		pass_why(c, m, id, "%s", d->why);
 	}
-	arena_release(&a);
+}
+
+static bool has_traces(struct module *m, const struct task *t)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		if (!attr_find(node(m, t->node[i]), "trace"))
+			return false;
+	return true;
+}
+
+/* By records, then by the model. */
+static void decide(struct module *m, const struct task_list *l, struct decision *d, struct counted *n, struct arena *a)
+{
+	node_id *asked = ARENA_ARRAY(a, node_id, l->n);
+	size_t *of = ARENA_ARRAY(a, size_t, l->n), nasked = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (!has_traces(m, &l->a[i]) && !recall(m, &l->a[i], n, &d[i], a)) {
+			asked[nasked] = l->a[i].node[0];
+			of[nasked++] = i;
+		}
+	struct ahead *h = ahead_start(m, asked, model ? nasked : 0, &target, model, candidates, jobs);
+	for (size_t k = 0; k < nasked; k++) {
+		struct decision *to = &d[of[k]];
+		*to = unasked(n);
+		if (!to->why) {
+			struct chosen x = ahead_next(h, a);
+			n->tried += x.tried;
+			*to = predicted(&x, a);
+		}
+	}
+	ahead_stop(h);
 }
 
 static void schedule(struct module *m, const struct pass_ctx *c)
@@ -139,8 +172,10 @@ static void schedule(struct module *m, const struct pass_ctx *c)
 	struct counted n = {0};
 
 	task_list_make(&l, m, &a);
+	struct decision *d = ARENA_ARRAY(&a, struct decision, l.n);
+	decide(m, &l, d, &n, &a);
 	for (size_t i = 0; i < l.n; i++)
-		schedule_task(m, c, &l.a[i], &n);
+		write_down(m, c, &l.a[i], &d[i], &n, &a);
 	for (size_t i = 0; i < l.without.n; i++)
 		pass_why(c, m, l.without.a[i].node, "left as it is: no task: %s", l.without.a[i].why);
 	if (model)
@@ -161,6 +196,7 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case OPT_MODEL: model_path = arg; return 0;
 	case OPT_CANDIDATES: candidates = option_count("--candidates", arg, 1, 1000000); return 0;
+	case 'j': jobs = option_count("-j", arg, 1, JOBS_MAX); return 0;
 	case OPT_KB: kb_file = arg; return 0;
 	case OPT_NO_KB: no_kb = no_records = true; return 0;
 	case OPT_NO_RECORDS: no_records = true; return 0;
@@ -189,6 +225,8 @@ static int run(const struct tool *t, struct tool_args *a)
 
 	if (!target.cores)
 		target = *target_host();
+	if (!jobs)
+		jobs = target_host()->cores;
 	if (kb_file && no_kb)
 		die(EX_BADUSE, "--kb and --no-kb do not go together");
 	if (model_path && strcmp(model_path, "none"))
@@ -208,6 +246,7 @@ static int run(const struct tool *t, struct tool_args *a)
 
 static const struct argp_option options[] = {
 	{"candidates", OPT_CANDIDATES, "N", 0, "look at N schedules of a task at most (64)", 0},
+	{"jobs", 'j', "N", 0, "tasks at a time (default: as many as CPUs)", -1},
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", 0},
 	{"no-kb", OPT_NO_KB, 0, 0, "no record decides, nor what was learned on this machine", 0},
 	{"no-records", OPT_NO_RECORDS, 0, 0, "no record decides", 0},
