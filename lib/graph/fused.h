@@ -23,7 +23,7 @@ void fused_set_trace(struct module *m, node_id n, const char *trace);
  * alike. To be set after the trace. 0: nothing is known. */
 void fused_set_seconds(struct module *m, node_id n, double seconds);
 double fused_seconds(struct module *m, node_id n);
-/* Do operands and results of Fused node n stay row-major, whatever ge-layout would choose? */
+/* Do results of Fused node n stay row-major, whatever ge-layout would choose? */
 bool fused_is_row_major(struct module *m, node_id n);
 void fused_set_row_major(struct module *m, node_id n);
 /* Puts the bodies of all Fused nodes of graph g back in their place. */

@@ -4,7 +4,7 @@
  *   graph main
  *   group conv1 relu1                   nodes, by the name of their first result
  *   group "a name with blanks" add_3
- *   row-major conv2 relu2               a group, too; its operands and results stay row-major (ge-layout)
+ *   row-major conv2 relu2               a group, too; its results stay row-major (ge-layout)
  *
  * Names are written and quoted as in the text form of graphs, and graphs of one name told apart as there (main#2); "#" begins a comment. */
 #ifndef HONE_PLAN_TEXT_H

@@ -98,8 +98,6 @@ static const char *why_not_last(const struct laying *l, val_id v)
 	for (uint32_t i = l->uses.start[v]; i < l->uses.start[v + 1]; i++)
 		if (!is_fused(l, l->uses.user[i]))
 			return "it is an operand of a view or another node that is not fused";
-		else if (fused_is_row_major(l->m, l->uses.user[i]))
-			return "a group that reads it keeps it so";
 		else if (l->kept[l->uses.user[i]] || group_is_native(l->m, l->uses.user[i]))
 			return "it is an operand of a native step";
 	return NULL;

@@ -78,8 +78,8 @@ static void put_segment(FILE *f, const struct tuning *t, const struct segment *s
 	if (l.n)
 		qsort(l.a, l.n, sizeof *l.a, by_ratio);
 	fprintf(f, "<h2>Segment %zu", number);
-	if (s->part.n > 1)
-		fprintf(f, ", in %zu places", s->part.n);
+	if (s->places > 1)
+		fprintf(f, ", in %zu places", s->places);
 	fputs(s->won ? ": " : "</h2>\n", f);
 	if (s->won) {
 		page_put(f, s->won->how);
@@ -110,6 +110,7 @@ static const char *whole_text(const struct tuning *t, struct arena *a)
 void report_write(const struct tuning *t, const struct segments *s, const char *model, FILE *f)
 {
 	struct arena a = {0};
+	size_t number = 0;
 	const struct spent *x = &t->bench.spent;
 	const char *title = *model ? arena_printf(&a, "Groups of %s", model) : "Groups of nodes";
 
@@ -120,12 +121,13 @@ void report_write(const struct tuning *t, const struct segments *s, const char *
 	page_put(f, t->book.target);
 	fputs("</p>\n<p class=\"soft\">", f);
 	page_put(f, t->book.tool);
-	fprintf(f, "</p>\n<p class=\"sum\">%zu of %zu segments have other groups than the usual ones%s</p>\n", t->won, s->a.n,
+	fprintf(f, "</p>\n<p class=\"sum\">%zu of %zu segments have other groups than the usual ones%s</p>\n", t->won, path_segments(s),
 		whole_text(t, &a));
 	if (stop)
 		fputs("<p>It was interrupted: the best so far is used, and the same command again goes on.</p>\n", f);
 	for (size_t i = 0; i < s->a.n; i++)
-		put_segment(f, t, &s->a.a[i], i + 1);
+		if (s->a.a[i].wanted)
+			put_segment(f, t, &s->a.a[i], ++number);
 	fputs("<h2>Where the time went, for groups</h2>\n", f);
 	fprintf(f, "<p>predict %.1f s &middot; build %.1f s &middot; compare %.1f s &middot; time %.1f s</p>\n", x->predict, x->build,
 		x->compare, x->time);

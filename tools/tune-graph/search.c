@@ -17,8 +17,7 @@ static int by_predicted(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Begins nothing more: the time is over, or a signal came. */
-static bool is_over(const struct tuning *t) { return stop || (t->deadline > 0 && now_seconds() >= t->deadline); }
+bool search_is_over(const struct tuning *t) { return stop || (t->deadline > 0 && now_seconds() >= t->deadline); }
 
 static void say(const struct tuning *t, const struct choice *c)
 {
@@ -70,12 +69,12 @@ static bool measure(struct tuning *t, struct choice *c, uint64_t number)
 static void predict(struct tuning *t, const struct choice *from, struct choice *c)
 {
 	const struct segment *s = t->bench.segment;
-	const char *reason = is_over(t) ? "the time is over" : "it is the usual one";
+	const char *reason = search_is_over(t) ? "the time is over" : "it is the usual one";
 	bool usual = !c->row_major && !memcmp(c->group, s->usual.group, s->n * sizeof *c->group);
 
 	if (c->predicted > 0)
 		return;
-	c->predicted = usual || is_over(t) ? INFINITY : bench_predict(&t->bench, c, &t->arena, &reason);
+	c->predicted = usual || search_is_over(t) ? INFINITY : bench_predict(&t->bench, c, &t->arena, &reason);
 	if (c->group == from->group && c->predicted == from->predicted) {
 		c->predicted = INFINITY;
 		reason = "that is so already";
@@ -112,7 +111,7 @@ static struct choice *try_choices(struct tuning *t, const struct choice *from, s
 		struct choice *c = &l->a[i];
 		expect(t, s, c);
 		book_recall_choice(&t->book, s, c, 0, &t->arena);
-		if (!c->measured && done < t->trials && !is_over(t)) {
+		if (!c->measured && done < t->trials && !search_is_over(t)) {
 			if (!measure(t, c, done))
 				return stop ? best : NULL;
 			c->measured = true;
@@ -183,13 +182,16 @@ static void walk(struct tuning *t, struct module *m)
 		struct choice *next = try_choices(t, from, &l);
 		bool better = next && (!best || next->result.ratio < AHEAD * best->result.ratio);
 		best = better ? next : best;
-		from = better && !is_over(t) ? next : NULL;
+		from = better && !search_is_over(t) ? next : NULL;
 	}
 	if (best && !stop)
 		confirm(t, best);
 }
 
-static bool is_to_search(const struct tuning *t, const struct segment *s) { return (!s->done || s->foreign) && t->trials && !is_over(t); }
+static bool is_to_search(const struct tuning *t, const struct segment *s)
+{
+	return (!s->done || s->foreign) && t->trials && !search_is_over(t);
+}
 
 /* Makes the segment the one that is tried. */
 static struct module *open_segment(struct tuning *t, struct segment *s)
@@ -203,35 +205,52 @@ static struct module *open_segment(struct tuning *t, struct segment *s)
 	return m;
 }
 
-void search_look(struct tuning *t, struct segment *s)
+void search_recall(struct tuning *t, struct segment *s)
 {
-	const char *reason;
 	struct choices known = {0};
-	double best = INFINITY;
 
 	book_recall(&t->book, s, false, &t->arena);
 	s->usual_seconds = book_choices(&t->book, s, &known, &t->arena);
 	vec_free(&known);
-	if (s->done || !is_to_search(t, s))
+}
+
+/* Predicts the usual groups, and the choices next to them: all, or the row-major one. */
+static void look(struct tuning *t, struct segment *s, bool all)
+{
+	const char *reason;
+	double best = INFINITY;
+
+	if (!t->trials || search_is_over(t))
 		return;
 	struct module *m = open_segment(t, s);
 	s->usual.predicted = bench_predict(&t->bench, &s->usual, &t->arena, &reason);
+	s->least = s->usual.predicted;
 	choices_near(m, &s->usual, &s->first, &t->arena);
-	for (size_t i = 0; i < s->first.n && !is_over(t); i++) {
+	for (size_t i = 0; i < s->first.n && !search_is_over(t) && (all || s->first.a[i].row_major); i++) {
 		predict(t, &s->usual, &s->first.a[i]);
 		expect(t, s, &s->first.a[i]);
 		best = fmin(best, s->first.a[i].expected);
+		s->least = fmin(s->least, s->first.a[i].predicted);
 	}
 	struct choice usual = s->usual;
 	expect(t, s, &usual);
-	s->gain = isfinite(best) && isfinite(usual.expected) ? (double)s->part.n * (usual.expected - best) : -INFINITY;
+	s->gain = isfinite(best) && isfinite(usual.expected) ? (double)s->places * (usual.expected - best) : -INFINITY;
 	module_free(m);
 	t->bench.segment = NULL;
 }
 
+void search_look(struct tuning *t, struct segment *s)
+{
+	search_recall(t, s);
+	if (!s->done)
+		look(t, s, true);
+}
+
+void search_glance(struct tuning *t, struct segment *s) { look(t, s, false); }
+
 void search_segment(struct tuning *t, struct segment *s)
 {
-	if (s->foreign && t->trials && is_over(t))
+	if (s->foreign && t->trials && search_is_over(t))
 		book_recall(&t->book, s, true, &t->arena);
 	if (!is_to_search(t, s))
 		return;
@@ -240,7 +259,7 @@ void search_segment(struct tuning *t, struct segment *s)
 		confirm_foreign(t);
 	if (!s->done)
 		walk(t, m);
-	if (!s->done && !s->failed && !is_over(t))
+	if (!s->done && !s->failed && !search_is_over(t))
 		book_put_searched(&t->book, s);
 	module_free(m);
 	t->bench.segment = NULL;

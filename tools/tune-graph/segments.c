@@ -22,6 +22,8 @@ struct cutting {
 	uint32_t *live;    /* unit: values that are made up to it and read after it */
 	uint32_t *segment; /* unit: its segment, from 1 */
 	uint32_t segments;
+	struct map layout; /* name + 1 of a value between groups: its layout */
+	const sym *name;   /* node: what it is called in a plan */
 };
 
 static struct module *read_module(const char *path)
@@ -160,43 +162,62 @@ static struct map read_layouts(const char *laid)
 	return layout;
 }
 
-static void lay(struct module *m, node_id fused, const struct map *layout)
+static const struct graph *body_of(struct module *m, node_id fused) { return graph(m, attr_graph(node(m, fused), "graph")); }
+
+/* Lays a segment's ends out. */
+static void lay(struct module *m, node_id fused, const struct map *layout, enum cut_state before, enum cut_state after)
 {
-	const struct graph *body = graph(m, attr_graph(node(m, fused), "graph"));
+	const struct graph *body = body_of(m, fused);
 
 	for (size_t i = 0; i < body->in.n; i++)
-		val(m, body->in.a[i])->type.layout = map_get(layout, val(m, body->in.a[i])->name + 1);
+		val(m, body->in.a[i])->type.layout = before == CUT_USUAL ? map_get(layout, val(m, body->in.a[i])->name + 1) : 0;
 	for (size_t i = 0; i < body->out.n; i++)
-		val(m, body->out.a[i])->type.layout = map_get(layout, val(m, body->out.a[i])->name + 1);
+		val(m, body->out.a[i])->type.layout = after == CUT_USUAL ? map_get(layout, val(m, body->out.a[i])->name + 1) : 0;
 }
 
-static struct segment *find_segment(struct segments *s, const char *text)
+static uint32_t find_segment(struct segments *s, const char *text)
 {
 	for (size_t i = 0; i < s->a.n; i++)
 		if (!strcmp(s->a.a[i].text, text))
-			return &s->a.a[i];
+			return (uint32_t)i;
 	vec_push(&s->a, (struct segment){.text = text});
-	return &s->a.a[s->a.n - 1];
+	return (uint32_t)s->a.n - 1;
 }
 
-static void add_part(struct segments *out, const struct cutting *c, node_id fused, const sym *name, struct arena *a)
+/* How the results of a statement leave, of which some are laid out otherwise than row-major if the cut has its usual state. */
+static enum leaves leaves(const struct cutting *c, const struct graph *body, node_id n, enum cut_state after)
+{
+	for (size_t i = 0; i < body->out.n; i++) {
+		const struct value *v = val(c->m, body->out.a[i]);
+		if (v->kind == VAL_NODE && v->def == n && map_get(&c->layout, v->name + 1))
+			return after == CUT_USUAL ? LEAVES_USUAL : LEAVES_ROWS;
+	}
+	return LEAVES_NOT;
+}
+
+/* Place k (from 0) of a segment, laid out and settled. */
+static void add_part(struct segments *out, const struct cutting *c, node_id fused, enum cut_state before, enum cut_state after,
+		     struct arena *a)
 {
 	const char *why, *text = task_text(c->m, fused, a, &why);
+	const struct graph *body = body_of(c->m, fused);
+	uint32_t n = (uint32_t)body->nodes.n, of = text ? find_segment(out, text) : NO_SEGMENT;
+	struct way *w = &out->place.a[c->segment[c->unit[body->nodes.a[0]]] - 1].way[before][after];
 
-	if (!text) {
-		out->left_out++;
+	out->left_out += !text && !before && !after;
+	if (!text)
 		return;
-	}
-	const struct graph *body = graph(c->m, attr_graph(node(c->m, fused), "graph"));
-	uint32_t n = (uint32_t)body->nodes.n;
-	struct segment *s = find_segment(out, text);
+	struct segment *s = &out->a.a[of];
 	sym *names = ARENA_ARRAY(a, sym, n);
+	uint8_t *leaving = ARENA_ARRAY(a, uint8_t, n);
 	uint32_t *usual = ARENA_ARRAY(a, uint32_t, n);
 	for (uint32_t i = 0; i < n; i++) {
-		names[i] = name[body->nodes.a[i]];
+		names[i] = c->name[body->nodes.a[i]];
+		leaving[i] = (uint8_t)leaves(c, body, body->nodes.a[i], after);
 		usual[i] = c->group[body->nodes.a[i]];
 	}
-	vec_push(&s->part, names);
+	*w = (struct way){of, names, leaving};
+	s->places += (!before && !after) || of >= out->usual;
 	if (s->usual.group)
 		return;
 	choice_settle(usual, n);
@@ -240,19 +261,89 @@ static void form_segments(struct cutting *c)
 
 static bool is_segment(struct module *m, node_id n, size_t old) { return node(m, n)->op == OP_Fused && n >= old; }
 
+/* Which cuts images pass whose layout can be another. */
+static void find_turns(struct segments *out, const struct cutting *c)
+{
+	struct module *m = c->m;
+	struct uses u = uses_new(m);
+
+	vec_reserve(&out->place, c->segments);
+	for (uint32_t k = 0; k < c->segments; k++) {
+		struct place p = {0};
+		for (int i = 0; i < CUT_STATES * CUT_STATES; i++)
+			p.way[i / CUT_STATES][i % CUT_STATES].segment = NO_SEGMENT;
+		vec_push(&out->place, p);
+	}
+	for (val_id v = 1; v < m->values.n; v++) {
+		const struct value *x = val(m, v);
+		if (x->kind != VAL_NODE || x->graph != m->main || !map_get(&c->layout, x->name + 1))
+			continue;
+		uint32_t from = c->segment[c->unit[x->def]], to = from;
+		for (uint32_t i = u.start[v]; i < u.start[v + 1]; i++) {
+			uint32_t at = c->segment[c->unit[u.user[i]]];
+			to = at > to ? at : to;
+		}
+		for (uint32_t k = from; k < to; k++) {
+			out->place.a[k - 1].turns = true;
+			out->place.a[k - 1].tied |= k > from;
+		}
+	}
+	uses_free(&u);
+}
+
+/* Are there such images before and after place k in these states, and may they be so together? */
+static bool can_be(const struct segments *s, size_t k, enum cut_state before, enum cut_state after)
+{
+	const struct place *p = &s->place.a[k];
+
+	return (!before || (k && p[-1].turns)) && (!after || p->turns) && (!p->tied || before == after);
+}
+
+static void add_parts(struct segments *out, const struct cutting *c, size_t old, enum cut_state before, enum cut_state after,
+		      struct arena *a)
+{
+	const struct graph *g = nodes_of(c->m);
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (is_segment(c->m, g->nodes.a[i], old))
+			lay(c->m, g->nodes.a[i], &c->layout, before, after);
+	task_settle(c->m, c->m->main);
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (is_segment(c->m, g->nodes.a[i], old) &&
+		    can_be(out, c->segment[c->unit[body_of(c->m, g->nodes.a[i])->nodes.a[0]]] - 1, before, after))
+			add_part(out, c, g->nodes.a[i], before, after, a);
+}
+
+/* The ways of all places; those between usual cuts first. */
+static void add_ways(struct segments *out, const struct cutting *c, size_t old, struct arena *a)
+{
+	bool turns = false;
+
+	for (size_t k = 0; k < out->place.n; k++)
+		turns |= out->place.a[k].turns;
+	out->usual = SIZE_MAX;
+	add_parts(out, c, old, CUT_USUAL, CUT_USUAL, a);
+	out->usual = out->a.n;
+	for (size_t i = 0; i < out->usual; i++)
+		out->a.a[i].wanted = true;
+	for (int i = 1; turns && i < CUT_STATES * CUT_STATES; i++)
+		add_parts(out, c, old, i / CUT_STATES, i % CUT_STATES, a);
+}
+
 void segments_cut(struct segments *out, const char *plain, const char *laid, const struct plan_text *usual, struct arena *a)
 {
 	struct module *m = read_module(plain);
 	size_t n = m->nodes.n;
+	sym *name = xcalloc(n, sizeof *name);
 	struct cutting c = {.m = m,
 			    .group = xcalloc(n, sizeof *c.group),
 			    .unit = xcalloc(n, sizeof *c.unit),
 			    .is_group = xcalloc(n, sizeof *c.is_group),
 			    .computes = xcalloc(n, sizeof *c.computes),
 			    .live = xcalloc(n, sizeof *c.live),
-			    .segment = xcalloc(n, sizeof *c.segment)};
-	struct map layout = read_layouts(laid);
-	sym *name = xcalloc(n, sizeof *name);
+			    .segment = xcalloc(n, sizeof *c.segment),
+			    .layout = read_layouts(laid),
+			    .name = name};
 
 	for (size_t i = 0; i < nodes_of(m)->nodes.n; i++) {
 		val_id v = plan_result(node(m, nodes_of(m)->nodes.a[i]));
@@ -262,15 +353,10 @@ void segments_cut(struct segments *out, const char *plain, const char *laid, con
 	number_units(&c);
 	count_live(&c);
 	choose_cuts(&c);
+	find_turns(out, &c);
 	form_segments(&c);
-	for (size_t i = 0; i < nodes_of(m)->nodes.n; i++)
-		if (is_segment(m, nodes_of(m)->nodes.a[i], n))
-			lay(m, nodes_of(m)->nodes.a[i], &layout);
-	task_settle(m, m->main);
-	for (size_t i = 0; i < nodes_of(m)->nodes.n; i++)
-		if (is_segment(m, nodes_of(m)->nodes.a[i], n))
-			add_part(out, &c, nodes_of(m)->nodes.a[i], name, a);
-	map_free(&layout);
+	add_ways(out, &c, n, a);
+	map_free(&c.layout);
 	free(name);
 	free(c.group);
 	free(c.unit);
@@ -312,25 +398,45 @@ const uint32_t *segment_groups(struct module *m, const struct plan_text *plan, s
 
 /* ---- the whole plan ---- */
 
+/* Do the results of group g stay row-major? Those that leave lie as the cut says, those within as the choice says. */
+static bool group_is_rows(const struct segment *s, const struct choice *c, const struct way *w, uint32_t g)
+{
+	bool rows = c->row_major, usual = false;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		rows |= c->group[i] == g && w->leaves[i] == LEAVES_ROWS;
+		usual |= c->group[i] == g && w->leaves[i] == LEAVES_USUAL;
+	}
+	return rows && !usual;
+}
+
+static void plan_place(const struct segment *s, const struct way *w, sym graph, uint32_t ordinal, struct plan_text *out)
+{
+	const struct choice *c = s->won ? s->won : &s->usual;
+
+	for (uint32_t g = 1; g <= s->n; g++) {
+		struct plan_group *its = NULL;
+		for (uint32_t i = 0; i < s->n; i++) {
+			if (c->group[i] != g)
+				continue;
+			its = its ? its : plan_text_add(out, graph, ordinal);
+			vec_push(&its->node, w->name[i]);
+		}
+		if (its)
+			its->row_major = group_is_rows(s, c, w, g);
+	}
+}
+
 void segments_plan(const struct segments *s, const char *plain, struct plan_text *out)
 {
 	struct module *m = read_module(plain);
 	uint32_t ordinal = main_ordinal(m);
 
 	*out = (struct plan_text){.of = module_digest(m)};
-	for (size_t i = 0; i < s->a.n; i++) {
-		const struct segment *x = &s->a.a[i];
-		for (size_t p = 0; x->won && p < x->part.n; p++)
-			for (uint32_t g = 1; g <= x->n; g++) {
-				struct plan_group *its = NULL;
-				for (uint32_t k = 0; k < x->n; k++) {
-					if (x->won->group[k] != g)
-						continue;
-					its = its ? its : plan_text_add(out, nodes_of(m)->name, ordinal);
-					its->row_major = x->won->row_major;
-					vec_push(&its->node, x->part.a[p][k]);
-				}
-			}
+	for (size_t k = 0; k < s->place.n; k++) {
+		const struct way *w = path_way(s, k);
+		if (w->segment != NO_SEGMENT && (s->a.a[w->segment].won || s->place.a[k].after))
+			plan_place(&s->a.a[w->segment], w, nodes_of(m)->name, ordinal, out);
 	}
 	module_free(m);
 }

@@ -48,13 +48,21 @@ static struct outfile page; /* of --report */
 
 static void remove_scratch(void *unused) { scratch_remove(&scratch); }
 
+static void tell_turned(const struct segments *s)
+{
+	size_t n = path_turned(s);
+
+	if (n)
+		note("%zu of %zu cuts pass images row-major, which the usual layouts have channels last", n, s->place.n - 1);
+}
+
 static void tell_segment(const struct segment *s, size_t i, size_t n)
 {
 	if (s->won)
-		note("segment %zu of %zu (in %zu place%s): %.3f of the usual time: %s", i + 1, n, s->part.n, s->part.n == 1 ? "" : "s",
+		note("segment %zu of %zu (in %zu place%s): %.3f of the usual time: %s", i + 1, n, s->places, s->places == 1 ? "" : "s",
 		     s->mean, s->won->how);
 	else if (tuning.why)
-		warn("segment %zu of %zu (in %zu place%s): keeps the usual groups: %s", i + 1, n, s->part.n, s->part.n == 1 ? "" : "s",
+		warn("segment %zu of %zu (in %zu place%s): keeps the usual groups: %s", i + 1, n, s->places, s->places == 1 ? "" : "s",
 		     s->text);
 }
 
@@ -148,18 +156,30 @@ static int pass_run(struct tuning *t, const char *const *word)
 	return code && stop && !stopped ? tool_run(&t->bench, NULL, word) : code;
 }
 
-/* The file of the model with the groups of the winners. */
-static const char *apply(struct tuning *t, struct digest model, const struct segments *s)
+/* Makes the model with the groups of the winners, into *laid. Does it have these, as they are faster? */
+static bool apply_path(struct tuning *t, struct digest model, const struct segments *s, const char *laid)
 {
-	const char *plan = in_folder(t, "best.plan"), *fused = in_folder(t, "best.g"), *laid = in_folder(t, "best.laid.g");
-	static const struct segments none;
+	const char *plan = in_folder(t, "best.plan"), *fused = in_folder(t, "best.g");
 	struct digest of = write_winners(t, s, plan);
 
-	bool can = t->won && !pass_run(t, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, in_folder(t, "plain.g"), NULL}) &&
+	bool can = !pass_run(t, (const char *const[]){"ge-fuse", "--plan", plan, "-o", fused, in_folder(t, "plain.g"), NULL}) &&
 		   !pass_run(t, (const char *const[]){"ge-layout", "-o", laid, fused, NULL});
-	if (t->won && !can)
+	if (!can)
 		warn("the model keeps its usual groups: those of the records cannot be: %s", tool_said(&t->bench, &t->arena));
-	bool better = can && whole_is_faster(t, model, of, laid);
+	return can && whole_is_faster(t, model, of, laid);
+}
+
+/* The file of the model with the groups of the winners, and the layouts between them. If these are not faster, it has the groups alone. */
+static const char *apply(struct tuning *t, struct digest model, struct segments *s)
+{
+	static const struct segments none;
+	const char *laid = in_folder(t, "best.laid.g");
+	bool turned = path_turned(s), better = turned && apply_path(t, model, s, laid);
+
+	if (!better) {
+		path_reset(s);
+		better = path_winners(s) && apply_path(t, model, s, laid);
+	}
 	if (written_path)
 		write_winners(t, better ? s : &none, written_path);
 	return better ? laid : in_folder(t, "laid.g");
@@ -182,31 +202,87 @@ static struct segment **in_order(struct tuning *t, struct segments *s)
 
 	if (deadline > 0)
 		t->deadline = now_seconds() + share * (deadline - now_seconds());
-	for (size_t i = 0; i < s->a.n; i++) {
+	for (size_t i = 0; i < s->usual; i++) {
 		order[i] = &s->a.a[i];
 		search_look(t, order[i]);
 	}
 	t->deadline = deadline;
-	if (s->a.n)
-		qsort(order, s->a.n, sizeof *order, by_gain);
+	if (s->usual)
+		qsort(order, s->usual, sizeof *order, by_gain);
 	return order;
+}
+
+static void tune_one(struct tuning *t, struct segments *s, struct segment *x)
+{
+	search_segment(t, x);
+	tell_segment(x, (size_t)(x - s->a.a), s->usual);
+	t->progress.done++;
+}
+
+static double pace(const void *of, const struct segment *s)
+{
+	struct choice usual = s->usual;
+
+	expect(of, s, &usual);
+	return usual.expected / usual.predicted;
+}
+
+/* What is known, or else predicted, of segments with other layouts at their ends. */
+static void look_at_turns(struct tuning *t, struct segments *s)
+{
+	bool all_done = true;
+
+	for (size_t i = s->usual; i < s->a.n; i++) {
+		search_recall(t, &s->a.a[i]);
+		all_done &= s->a.a[i].done;
+		if (!s->a.a[i].done)
+			search_glance(t, &s->a.a[i]);
+	}
+	for (size_t i = 0; i < s->usual && !all_done; i++)
+		if (!(s->a.a[i].usual.predicted > 0))
+			search_glance(t, &s->a.a[i]);
+}
+
+/* Layouts that pass the cuts: while segments on the path that is expected to be the best were not searched, they are. In the end only what was timed
+ * counts. */
+static void tune_cuts(struct tuning *t, struct segments *s)
+{
+	bool found = s->a.n > s->usual;
+
+	if (found)
+		look_at_turns(t, s);
+	while (found && !search_is_over(t)) {
+		double saved = path_choose(s, pace, t);
+		found = false;
+		for (size_t k = 0; k < s->place.n; k++) {
+			uint32_t i = path_way(s, k)->segment;
+			if (i == NO_SEGMENT || s->a.a[i].wanted)
+				continue;
+			found = s->a.a[i].wanted = true;
+			s->a.a[i].gain = saved;
+			t->progress.total++;
+			tune_one(t, s, &s->a.a[i]);
+		}
+	}
+	path_choose(s, NULL, NULL);
 }
 
 static void tune_all(struct tuning *t, struct segments *s)
 {
 	book_paces(&t->book, &t->paces, &t->arena);
 	struct segment **order = in_order(t, s);
-	progress_start(&t->progress, "segments", s->a.n);
+	progress_start(&t->progress, "segments", s->usual);
 	t->progress.logged = true;
-	for (size_t i = 0; i < s->a.n; i++) {
-		search_segment(t, order[i]);
-		tell_segment(order[i], (size_t)(order[i] - s->a.a), s->a.n);
-		t->progress.done++;
-		t->won += order[i]->won != NULL;
+	for (size_t i = 0; i < s->usual; i++) {
+		tune_one(t, s, order[i]);
+		t->won = path_winners(s);
 	}
 	free(order);
+	tune_cuts(t, s);
+	t->won = path_winners(s);
 	progress_end(&t->progress);
-	note("%zu of %zu segments have other groups than the usual ones", t->won, s->a.n);
+	note("%zu of %zu segments have other groups than the usual ones", t->won, path_segments(s));
+	tell_turned(s);
 	if (s->left_out)
 		note("%zu parts are left as they are: sizes that vary, bodies, strings", s->left_out);
 	if (stop)
@@ -236,22 +312,25 @@ static void recall_module(struct tuning *t, struct module *m, const char *option
 	t->won = 0;
 	if (t->book.kb && kb_layers(t->book.kb))
 		prepare(t, m, &s);
-	for (size_t i = 0; i < s.a.n; i++) {
-		book_recall(&t->book, &s.a.a[i], false, &t->arena);
-		t->won += s.a.a[i].won != NULL;
+	for (size_t i = 0; i < s.a.n; i++)
+		search_recall(t, &s.a.a[i]);
+	path_choose(&s, NULL, NULL);
+	for (size_t i = 0; i < s.usual; i++) {
 		foreign += s.a.a[i].foreign;
 		overtaken += s.a.a[i].overtaken;
 		if (t->why)
-			tell_segment(&s.a.a[i], i, s.a.n);
+			tell_segment(&s.a.a[i], i, s.usual);
 	}
+	t->won = path_winners(&s);
 	if (t->won)
-		note("%zu of %zu segments have groups that were measured to be faster", t->won, s.a.n);
+		note("%zu of %zu segments have groups that were measured to be faster", t->won, path_segments(&s));
+	tell_turned(&s);
 	if (overtaken)
-		note("%zu of %zu segments keep their usual groups, whose kernels were tuned since others won", overtaken, s.a.n);
+		note("%zu of %zu segments keep their usual groups, whose kernels were tuned since others won", overtaken, s.usual);
 	if (foreign)
 		note("of %zu segments a record says which groups are faster, but it was not measured here; hone tune --graph times them",
 		     foreign);
-	if (t->won) {
+	if (t->won || path_turned(&s)) {
 		write_tuned(options, w, apply(t, module_digest(m), &s));
 		return;
 	}
@@ -340,7 +419,7 @@ static void tune_text(struct tuning *t)
 	s.usual.group = segment_groups(m, &usual, &t->arena);
 	plan_text_free(&usual);
 	module_free(m);
-	vec_push(&s.part, NULL);
+	s.places = 1;
 	progress_start(&t->progress, "segments", 1);
 	t->progress.logged = true;
 	book_paces(&t->book, &t->paces, &t->arena);
@@ -359,9 +438,9 @@ static const char *tune(struct tuning *t, struct module *m)
 	struct digest model = module_digest(m);
 	prepare(t, m, &s);
 	if (list_segments) {
-		for (size_t i = 0; i < s.a.n; i++)
+		for (size_t i = 0; i < s.usual; i++)
 			puts(s.a.a[i].text);
-		if (s.a.n && t->book.cold_bytes >> 20)
+		if (s.usual && t->book.cold_bytes >> 20)
 			note("a tuning of this model goes through %llu MB of constants: with --cold-weights=%llu records of single segments count for it",
 			     (unsigned long long)(t->book.cold_bytes >> 20), (unsigned long long)(t->book.cold_bytes >> 20));
 		return NULL;

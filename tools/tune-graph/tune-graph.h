@@ -43,7 +43,7 @@ struct segment {
 	const char *text;         /* of the task of the whole segment */
 	uint32_t n;               /* statements */
 	struct choice usual;      /* by the rules */
-	VEC(const sym *) part;    /* for each place: the names of its nodes in a plan, by statement */
+	size_t places;            /* of the model, with the usual layouts at both ends */
 	bool done;                /* searched before, with as many trials */
 	const struct choice *won; /* confirmed to be faster; NULL: none */
 	bool overtaken;           /* what won is slower than the usual groups by kernels that were tuned since */
@@ -53,9 +53,36 @@ struct segment {
 	struct choices first;     /* one step from the usual groups, predicted; none: not looked at */
 	double usual_seconds;     /* of the usual groups, as timed; 0: not known */
 	double gain;              /* seconds of a run of the model that the best of them is expected to save */
+	double least;             /* predicted seconds of the best of what was looked at, the usual groups among it; 0: not known */
+	bool wanted;              /* to be searched, and told of: it has a place, or is on the path that is expected to be the best */
+};
+
+/* States of a cut: how images lie in memory that pass it. */
+enum cut_state {
+	CUT_USUAL, /* as ge-layout chose for the usual groups */
+	CUT_ROWS,  /* all of them row-major */
+	CUT_STATES
+};
+/* How a result of a statement leaves its segment. */
+enum leaves { LEAVES_NOT, LEAVES_USUAL, LEAVES_ROWS };
+/* A part of the model with given states of the cuts before and after it. */
+struct way {
+	uint32_t segment;      /* which one is its task; NO_SEGMENT: it has none */
+	const sym *name;       /* statement: the name of its node in a plan */
+	const uint8_t *leaves; /* statement: enum leaves */
+};
+#define NO_SEGMENT UINT32_MAX
+/* A part of the model. The last has no cut after it. */
+struct place {
+	struct way way[CUT_STATES][CUT_STATES]; /* [before][after] */
+	bool turns;                             /* the cut after it passes images whose layout can be another */
+	bool tied;                              /* an image passes both its cuts, which then have one state */
+	uint32_t after;                         /* chosen state of the cut after it */
 };
 struct segments {
-	VEC(struct segment) a;
+	VEC(struct segment) a; /* those with usual layouts at their ends come first */
+	size_t usual;          /* so many of them */
+	VEC(struct place) place;
 	size_t left_out; /* parts without a text: of sizes that vary, and the like */
 };
 /* Cuts a model without groups (the file plain) at values that all else passes through, else at few values; usual and laid: its groups by
@@ -67,6 +94,21 @@ struct module *segment_module(const char *text, struct arena *a, const char **wh
 const uint32_t *segment_groups(struct module *m, const struct plan_text *plan, struct arena *a);
 /* The plan of the whole model that the winners make; what no segment has is left to the rules. */
 void segments_plan(const struct segments *s, const char *plain, struct plan_text *out);
+
+/* ---- path.c: states of all cuts together ---- */
+
+/* Chooses the states of all cuts, so that a run of the model takes least. pace: how many times as long this machine takes as the cost model
+ * says, of a segment. Only segments that were timed count where pace is NULL. Returns the seconds that other than the usual states save. */
+double path_choose(struct segments *s, double (*pace)(const void *of, const struct segment *s), const void *of);
+/* Gives all cuts their usual states. */
+void path_reset(struct segments *s);
+/* Cuts with another state than the usual one. */
+size_t path_turned(const struct segments *s);
+/* Segments that a place has under the states that were chosen; those of them with other groups than the usual ones. */
+size_t path_segments(const struct segments *s);
+size_t path_winners(const struct segments *s);
+/* The way of a place under these states. */
+const struct way *path_way(const struct segments *s, size_t place);
 
 /* ---- kernels.c: what groups become ---- */
 
@@ -176,6 +218,12 @@ struct tuning {
 void search_segment(struct tuning *t, struct segment *s);
 /* To be called before: what is known of it and, if it is to be searched, what to expect of the first step. */
 void search_look(struct tuning *t, struct segment *s);
+/* Begins nothing more: the time is over, or a signal came. */
+bool search_is_over(const struct tuning *t);
+/* Only what is known of it. */
+void search_recall(struct tuning *t, struct segment *s);
+/* Predicts its usual groups, as they are and row-major. */
+void search_glance(struct tuning *t, struct segment *s);
 /* expect.c. Sets c->expected and the two that follow, of a choice that was predicted. */
 void expect(const struct tuning *t, const struct segment *s, struct choice *c);
 
