@@ -238,6 +238,7 @@ enum {
 	ATTENTION_QUERIES = 4,     /* whose sums registers hold, with .. */
 	ATTENTION_KEYS = 2,        /* as many keys */
 	ATTENTION_ACROSS = 4,      /* keys at once, of rows that fill vectors */
+	ATTENTION_PARTS = 4,       /* registers of numbers of a value, whose sums registers hold */
 	ATTENTION_AHEAD = 16,      /* keys, until memory has answered */
 	ATTENTION_LINE = 64,       /* bytes that memory is asked for at once */
 	ATTENTION_BLOCK = 64,      /* keys that stay in the nearest cache for all rows of a tile */
@@ -259,6 +260,11 @@ enum { attention_float_lanes = 8, attention_double_lanes = 4 };
 #define ATTENTION_WIDE /* a register holds two of these vectors */
 typedef float attention_float_wide __attribute__((vector_size(64), aligned(sizeof(float)), may_alias));
 typedef double attention_double_wide __attribute__((vector_size(64), aligned(sizeof(double)), may_alias));
+typedef attention_float_wide attention_float_full;
+typedef attention_double_wide attention_double_full;
+#else
+typedef attention_float_vec attention_float_full;
+typedef attention_double_vec attention_double_full;
 #endif
 
 /* A float of 16 bits. */
@@ -448,6 +454,25 @@ static inline void attention_powers(attention_floats *x)
 	*x = (attention_floats)((attention_ints)p & ~(attention_ints)(v < least));
 }
 
+/* Kernels' tanh (lib/loop/math.c), of any x. */
+static inline void attention_tanhs(attention_floats *x)
+{
+	const float to_int = 0x1.8p23f + 127;
+	const attention_ints sign = (attention_ints)*x & INT32_MIN;
+	attention_floats t = (attention_floats)((attention_ints)*x & INT32_MAX), ten = t * 0 + 10, k, n, h, z, s, p;
+	attention_ints far = t > 10;
+
+	t = (attention_floats)(((attention_ints)ten & far) | ((attention_ints)t & ~far));
+	k = t * 0x1.715476p1f + to_int;
+	n = k - to_int;
+	h = (t - n * 0x1.62e4p-2f) - n * 7.14303385e-7f;
+	z = h * h;
+	s = (attention_floats)((attention_ints)k << 23);
+	p = h * z * ((-0.0527175888f * z + 0.133311465f) * z - 0.333333224f) + h;
+	p = (p * (s + 1) + (s - 1)) / (p * (s - 1) + (s + 1));
+	*x = (attention_floats)((attention_ints)p | sign);
+}
+
 /* x[i] becomes e to the power of x[i] - most; the sum of all. Zeros at the end change nothing. */
 static float attention_float_exps(float *x, int64_t n, float most)
 {
@@ -476,6 +501,24 @@ static float attention_float_exps(float *x, int64_t n, float most)
 	return all;
 }
 
+/* x[i] becomes cap tanh(x[i] / cap). */
+static void attention_float_caps(float *x, int64_t n, float cap)
+{
+	attention_floats v, rest = {0};
+	int64_t i = 0;
+
+	for (; i + attention_float_lanes <= n; i += attention_float_lanes) {
+		v = *(const attention_float_vec *)(x + i) / cap;
+		attention_tanhs(&v);
+		*(attention_float_vec *)(x + i) = v * cap;
+	}
+	memcpy(&rest, x + i, sizeof *x * (size_t)(n - i));
+	rest /= cap;
+	attention_tanhs(&rest);
+	rest *= cap;
+	memcpy(x + i, &rest, sizeof *x * (size_t)(n - i));
+}
+
 static double attention_double_exps(double *x, int64_t n, double most)
 {
 	double sum = 0;
@@ -485,23 +528,25 @@ static double attention_double_exps(double *x, int64_t n, double most)
 	return sum;
 }
 
+static void attention_double_caps(double *x, int64_t n, double cap)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] = cap * tanh(x[i] / cap);
+}
+
 #define ATTENTION_REAL float
 #define ATTENTION_TYPE NATIVE_F32
-#define ATTENTION_TANH tanhf
 #define ATTENTION(x)   attention_float_##x
 #include "native/attention_real.h"
 #undef ATTENTION_REAL
 #undef ATTENTION_TYPE
-#undef ATTENTION_TANH
 #undef ATTENTION
 #define ATTENTION_REAL double
 #define ATTENTION_TYPE NATIVE_F64
-#define ATTENTION_TANH tanh
 #define ATTENTION(x)   attention_double_##x
 #include "native/attention_real.h"
 #undef ATTENTION_REAL
 #undef ATTENTION_TYPE
-#undef ATTENTION_TANH
 #undef ATTENTION
 
 NATIVE const char *native_Attention(struct native *n)

@@ -422,124 +422,37 @@ static void ATTENTION(add)(struct ATTENTION(row) * r, const struct ATTENTION(row
 	}
 }
 
-static inline void ATTENTION(keep)(ATTENTION_REAL *to, const ATTENTION(vec) * x, const ATTENTION(vec) * y)
+/* Adds `parts` registers of numbers, from number i on, of values [lo, hi) to the results of a few rows, in one sum for each; registers hold
+ * the sums if all loops but those over values are unrolled. Asks memory for the same numbers of the next block. */
+static inline __attribute__((always_inline)) void ATTENTION(add_columns)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v,
+									 int64_t lo, int64_t hi, int64_t i, const int parts)
 {
-	*(ATTENTION(vec) *)to += *x;
-	*(ATTENTION(vec) *)(to + ATTENTION(lanes)) += *y;
-}
-
-/* Adds two vectors of numbers, from number i on, of values [lo, hi) to the results of a few rows, in one sum for each. Asks memory for the
- * same numbers of the next block. */
-static void __attribute__((noinline))
-ATTENTION(add_columns)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t i)
-{
-	ATTENTION(vec) s00 = {0}, s10 = {0}, s20 = {0}, s30 = {0}, s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
-	const ATTENTION_REAL *p0 = t[0]->score, *p1 = t[1]->score, *p2 = t[2]->score, *p3 = t[3]->score;
+	enum { LANES = sizeof(ATTENTION(full)) / sizeof(ATTENTION_REAL) };
+	ATTENTION(full) sum[ATTENTION_QUERIES][ATTENTION_PARTS] = {{{0}}};
+	const ATTENTION_REAL *p[ATTENTION_QUERIES] = {t[0]->score, t[1]->score, t[2]->score, t[3]->score};
 
 	for (int64_t s = lo, end; s < hi;) {
 		const ATTENTION_REAL *from = ATTENTION(at)(v, s) + i;
 		int64_t stride = s < v->npast ? v->past_stride : v->stride;
 		for (end = s < v->npast && v->npast < hi ? v->npast : hi; s < end; s++, from += stride) {
-			ATTENTION(vec) x = *(const ATTENTION(vec) *)from, y = *(const ATTENTION(vec) *)(from + ATTENTION(lanes));
-			__builtin_prefetch(s + ATTENTION_BLOCK < v->used ? from + ATTENTION_BLOCK * stride : from);
-			s00 += p0[s] * x;
-			s01 += p0[s] * y;
-			s10 += p1[s] * x;
-			s11 += p1[s] * y;
-			s20 += p2[s] * x;
-			s21 += p2[s] * y;
-			s30 += p3[s] * x;
-			s31 += p3[s] * y;
-		}
-	}
-	ATTENTION(keep)(t[0]->out + i, &s00, &s01);
-	ATTENTION(keep)(t[1]->out + i, &s10, &s11);
-	ATTENTION(keep)(t[2]->out + i, &s20, &s21);
-	ATTENTION(keep)(t[3]->out + i, &s30, &s31);
-}
-
-#ifdef ATTENTION_WIDE
-static inline void ATTENTION(keep_wide)(ATTENTION_REAL *to, const ATTENTION(wide) * x, const ATTENTION(wide) * y)
-{
-	*(ATTENTION(wide) *)to += *x;
-	*(ATTENTION(wide) *)(to + 2 * ATTENTION(lanes)) += *y;
-}
-
-/* ATTENTION(add_columns) of four times as many numbers. */
-static void __attribute__((noinline))
-ATTENTION(add_widest)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t i)
-{
-	enum { WIDE = 2 * ATTENTION(lanes) };
-	ATTENTION(wide) s00 = {0}, s10 = {0}, s20 = {0}, s30 = {0}, s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
-	ATTENTION(wide) s02 = {0}, s12 = {0}, s22 = {0}, s32 = {0}, s03 = {0}, s13 = {0}, s23 = {0}, s33 = {0};
-	const ATTENTION_REAL *p0 = t[0]->score, *p1 = t[1]->score, *p2 = t[2]->score, *p3 = t[3]->score;
-
-	for (int64_t s = lo, end; s < hi;) {
-		const ATTENTION_REAL *from = ATTENTION(at)(v, s) + i;
-		int64_t stride = s < v->npast ? v->past_stride : v->stride;
-		for (end = s < v->npast && v->npast < hi ? v->npast : hi; s < end; s++, from += stride) {
-			ATTENTION(wide) x = *(const ATTENTION(wide) *)from, y = *(const ATTENTION(wide) *)(from + WIDE);
-			ATTENTION(wide) z = *(const ATTENTION(wide) *)(from + 2 * WIDE), u = *(const ATTENTION(wide) *)(from + 3 * WIDE);
 			const ATTENTION_REAL *later = s + ATTENTION_BLOCK < v->used ? from + ATTENTION_BLOCK * stride : from;
-			__builtin_prefetch(later);
-			__builtin_prefetch(later + 2 * WIDE);
-			s00 += p0[s] * x;
-			s01 += p0[s] * y;
-			s02 += p0[s] * z;
-			s03 += p0[s] * u;
-			s10 += p1[s] * x;
-			s11 += p1[s] * y;
-			s12 += p1[s] * z;
-			s13 += p1[s] * u;
-			s20 += p2[s] * x;
-			s21 += p2[s] * y;
-			s22 += p2[s] * z;
-			s23 += p2[s] * u;
-			s30 += p3[s] * x;
-			s31 += p3[s] * y;
-			s32 += p3[s] * z;
-			s33 += p3[s] * u;
+#pragma GCC unroll 4
+			for (int k = 0; k < parts; k++) {
+				ATTENTION(full) x = *(const ATTENTION(full) *)(from + k * LANES);
+				if (k % 2 == 0)
+					__builtin_prefetch(later + k * LANES);
+#pragma GCC unroll 4
+				for (int j = 0; j < ATTENTION_QUERIES; j++)
+					sum[j][k] += p[j][s] * x;
+			}
 		}
 	}
-	ATTENTION(keep_wide)(t[0]->out + i, &s00, &s01);
-	ATTENTION(keep_wide)(t[0]->out + i + 2 * WIDE, &s02, &s03);
-	ATTENTION(keep_wide)(t[1]->out + i, &s10, &s11);
-	ATTENTION(keep_wide)(t[1]->out + i + 2 * WIDE, &s12, &s13);
-	ATTENTION(keep_wide)(t[2]->out + i, &s20, &s21);
-	ATTENTION(keep_wide)(t[2]->out + i + 2 * WIDE, &s22, &s23);
-	ATTENTION(keep_wide)(t[3]->out + i, &s30, &s31);
-	ATTENTION(keep_wide)(t[3]->out + i + 2 * WIDE, &s32, &s33);
+#pragma GCC unroll 4
+	for (int j = 0; j < ATTENTION_QUERIES; j++)
+#pragma GCC unroll 4
+		for (int k = 0; k < parts; k++)
+			*(ATTENTION(full) *)(t[j]->out + i + k * LANES) += sum[j][k];
 }
-
-/* ATTENTION(add_columns) of twice as many numbers. */
-static void __attribute__((noinline))
-ATTENTION(add_wide)(struct ATTENTION(row) *const *t, const struct ATTENTION(rows) * v, int64_t lo, int64_t hi, int64_t i)
-{
-	ATTENTION(wide) s00 = {0}, s10 = {0}, s20 = {0}, s30 = {0}, s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
-	const ATTENTION_REAL *p0 = t[0]->score, *p1 = t[1]->score, *p2 = t[2]->score, *p3 = t[3]->score;
-
-	for (int64_t s = lo, end; s < hi;) {
-		const ATTENTION_REAL *from = ATTENTION(at)(v, s) + i;
-		int64_t stride = s < v->npast ? v->past_stride : v->stride;
-		for (end = s < v->npast && v->npast < hi ? v->npast : hi; s < end; s++, from += stride) {
-			ATTENTION(wide) x = *(const ATTENTION(wide) *)from, y = *(const ATTENTION(wide) *)(from + 2 * ATTENTION(lanes));
-			__builtin_prefetch(s + ATTENTION_BLOCK < v->used ? from + ATTENTION_BLOCK * stride : from);
-			s00 += p0[s] * x;
-			s01 += p0[s] * y;
-			s10 += p1[s] * x;
-			s11 += p1[s] * y;
-			s20 += p2[s] * x;
-			s21 += p2[s] * y;
-			s30 += p3[s] * x;
-			s31 += p3[s] * y;
-		}
-	}
-	ATTENTION(keep_wide)(t[0]->out + i, &s00, &s01);
-	ATTENTION(keep_wide)(t[1]->out + i, &s10, &s11);
-	ATTENTION(keep_wide)(t[2]->out + i, &s20, &s21);
-	ATTENTION(keep_wide)(t[3]->out + i, &s30, &s31);
-}
-#endif
 
 /* Numbers of a result that vectors hold; the others are summed one by one. */
 static int64_t ATTENTION(in_vectors)(int64_t size) { return size - size % (2 * ATTENTION(lanes)); }
@@ -555,12 +468,15 @@ static void ATTENTION(add_block)(struct ATTENTION(row) * t, int n, const struct 
 	int64_t i = 0;
 #ifdef ATTENTION_WIDE
 	for (; i + 8 * ATTENTION(lanes) <= size; i += 8 * ATTENTION(lanes))
-		ATTENTION(add_widest)(each, v, lo, hi, i);
+		ATTENTION(add_columns)(each, v, lo, hi, i, 4);
 	for (; i + 4 * ATTENTION(lanes) <= size; i += 4 * ATTENTION(lanes))
-		ATTENTION(add_wide)(each, v, lo, hi, i);
-#endif
+		ATTENTION(add_columns)(each, v, lo, hi, i, 2);
 	for (; i < ATTENTION(in_vectors)(size); i += 2 * ATTENTION(lanes))
-		ATTENTION(add_columns)(each, v, lo, hi, i);
+		ATTENTION(add_columns)(each, v, lo, hi, i, 1);
+#else
+	for (; i < ATTENTION(in_vectors)(size); i += 2 * ATTENTION(lanes))
+		ATTENTION(add_columns)(each, v, lo, hi, i, 2);
+#endif
 	for (int j = 0; j < n; j++)
 		ATTENTION(add)(&t[j], v, lo, hi, ATTENTION(in_vectors)(size), size);
 }
@@ -681,8 +597,8 @@ static void ATTENTION(tile)(const struct attention *a, struct ATTENTION(work) * 
 		struct ATTENTION(row) *r = &t[j];
 		ATTENTION(scale_scores)(k, lo, hi, false, r->score);
 		ATTENTION(put_qk)(a, 0, r);
-		for (int64_t s = lo; s < hi && a->softcap > 0; s++)
-			r->score[s] = (ATTENTION_REAL)a->softcap * ATTENTION_TANH(r->score[s] / (ATTENTION_REAL)a->softcap);
+		if (a->softcap > 0)
+			ATTENTION(caps)(r->score + lo, hi - lo, (ATTENTION_REAL)a->softcap);
 		ATTENTION(put_qk)(a, 1, r);
 		ATTENTION(put_qk)(a, 2, r);
 		ATTENTION(softmax)(a, r);
