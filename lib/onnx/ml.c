@@ -9,16 +9,21 @@
 
 /* ---- linear models ---- */
 
-/* Rows times coefficients [n, C] and intercepts. */
+/* Rows times coefficients [n, C] and intercepts. Coefficients beyond those of the columns that rows have are not read. */
 static val_id linear(struct contrib *x, int64_t n)
 {
-	int64_t all = ml_count(x, "coefficients"), c = n > 0 ? all / n : 0;
+	int64_t all = ml_count(x, "coefficients"), c = n > 0 ? all / n : 0, columns = c;
 	val_id in[3] = {0}, y;
+	int given;
 
 	if (c < 1 || c * n != all)
 		import_die(x->c, "%lld coefficients for %lld results", (long long)all, (long long)n);
+	if (contrib_rank(x, operand(x, 0)) == 2 && contrib_extent(x, operand(x, 0), 1, &columns) && columns > c)
+		import_die(x->c, "%lld coefficients for %lld results of %lld columns", (long long)all, (long long)n, (long long)columns);
+	c = columns < 1 ? c : columns;
 	in[0] = ml_rows(x, c);
-	in[1] = ml_table(x, "coefficients", 2, (int64_t[]){n, c});
+	in[1] = const_copy(x->m, 0, DT_F32, 2, (int64_t[]){n, c}, attr_floats(self(x), "coefficients", &given),
+			   (size_t)(n * c) * sizeof(float));
 	if (ml_count(x, "intercepts"))
 		in[2] = ml_table(x, "intercepts", 1, &n);
 	y = make(x, OP_Gemm, 3, in);

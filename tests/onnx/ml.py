@@ -126,6 +126,9 @@ def rows_of_numbers():
             want={"y": (x.astype(np.float64) @ w.T.astype(np.float64) + b).astype(np.float32)})
         for norm in ("MAX", "L1", "L2"):
             one(f"Normalizer {norm} of {t.__name__}", "Normalizer", [x], norm=norm, native=t == np.float32)
+    one("LinearRegressor of more coefficients than columns", "LinearRegressor", [f32(4, 2)], coefficients=fl(f32(3, 4)), intercepts=fl(f32(3)), targets=3)
+    one("LinearClassifier of more coefficients than columns", "LinearClassifier", [f32(4, 2)], outs=("l", "s"), coefficients=fl(f32(3, 4)), intercepts=fl(f32(3)),
+        classlabels_ints=[0, 1, 2])
     one("Scaler, one for all", "Scaler", [f32(3, 2)], offset=[0.5], scale=[2.0])
     one("Normalizer of zeros", "Normalizer", [np.zeros((2, 3), np.float32)], norm="L2")
     x = f32(5, 3)
