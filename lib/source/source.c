@@ -48,7 +48,10 @@ static void put_summary(struct emission *e, FILE *f)
 	fprintf(f,
 		".\n * Compile with: %s%s\n%s"
 		" * All of it at once, or with -DPART=0 .. -DPART=%d in so many pieces that are linked. */\n",
-		e->number ? arena_printf(&e->M->m->arena, "-DTARGET=%d ", e->number) : "", target_cflags(e->target),
+		e->number ? arena_printf(&e->M->m->arena, "-DTARGET=%d ", e->number)
+		: e->bare ? BARE_CFLAGS " "
+			  : "",
+		target_cflags(e->target),
 		e->weights.opaque_bytes ? " * and link libhone_eval.a, -lm and -pthread for the slow path.\n" : "", e->functions.nparts);
 }
 
@@ -71,16 +74,26 @@ void put_header_include(const struct emission *e, FILE *f, const char *header)
 		fprintf(f, "#include \"%s\"\n", header);
 }
 
+static void put_system_headers(struct emission *e, FILE *f)
+{
+	if (e->bare)
+		fprintf(f, "#include <stddef.h>\n#include <stdint.h>\n");
+	else
+		fprintf(f,
+			"#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n"
+			"#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
+			"#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
+			e->functions.threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n"
+						 : "");
+}
+
 static void put_includes(struct emission *e, FILE *f, const char *header)
 {
 	fprintf(f,
 		"#ifdef PART\n#define KERNEL __attribute__((visibility(\"hidden\")))\n#define IN_PART(n) (PART == (n))\n"
 		"#else\n#define KERNEL static\n#define IN_PART(n) 1\n#endif\n\n");
-	fprintf(f,
-		"#if IN_PART(0)\n#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n"
-		"#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
-		"#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
-		e->functions.threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n" : "");
+	fprintf(f, "#if IN_PART(0)\n");
+	put_system_headers(e, f);
 	put_header_include(e, f, header);
 	fprintf(f, "#endif\n\n");
 }
@@ -156,6 +169,17 @@ static void put_runtime(struct emission *e, FILE *f)
 	free(team);
 }
 
+/* The same for a machine without an operating system. */
+static void put_bare(struct emission *e, FILE *f)
+{
+	char *bare = for_target(e, bare_text);
+	const char *rest = put_template(e, f, bare, "@STEPS@");
+
+	put_steps(e, f);
+	put_template(e, f, rest, NULL);
+	free(bare);
+}
+
 /* The code for one target. */
 static void put_code(struct emission *e, FILE *f, const char *header)
 {
@@ -166,9 +190,13 @@ static void put_code(struct emission *e, FILE *f, const char *header)
 	put_natives(e, f);
 	put_kernels(e, f);
 	put_tables(e, f);
-	put_cpu_asks(e, f);
-	put_cpu_check(e, f, "cpu_lacks");
-	put_runtime(e, f);
+	if (e->bare) {
+		put_bare(e, f);
+	} else {
+		put_cpu_asks(e, f);
+		put_cpu_check(e, f, "cpu_lacks");
+		put_runtime(e, f);
+	}
 	if (e->number)
 		put_offer(e, f);
 	fprintf(f, "#endif\n");

@@ -6,6 +6,9 @@
 #include "model/memory_plan.h"
 #include "model/weights.h"
 
+/* How the C of a machine without an operating system is compiled, beside the flags of its target. */
+#define BARE_CFLAGS "-ffreestanding -fbuiltin -fno-stack-protector -fno-pic"
+
 /* A function of one target that another calls, too. */
 struct shared_function {
 	const char *name; /* that both call it by; NULL: it is not shared */
@@ -21,6 +24,7 @@ struct emission {
 	int number;                           /* this one's there, from 1, the one that a CPU takes first */
 	const char *model;                    /* then the name of the library's own type and functions */
 	bool embed;                           /* the weights are in the C file */
+	bool bare;                            /* for a machine without an operating system: kernels alone, and memory of its own */
 	struct functions functions;
 	struct shared_function *shared; /* by function, in a library for several targets; else NULL */
 	struct digest graph;            /* module_digest of the planned module */
@@ -29,7 +33,7 @@ struct emission {
 };
 
 /* ---- source.c ---- */
-/* From a planned module to kernels, arena and weights: all but the files. e: all zero but for target and embed; one of several targets has
+/* From a planned module to kernels, arena and weights: all but the files. e: all zero but for target, embed and bare; one of several targets has
  * of_several and number, too, and a copy of the weights of the one before, which it shares and adds to. threads that the library uses at
  * most; 0: as planned. no_fallback: a step on the slow path: die(69). */
 void emission_make(struct emission *e, struct module *m, const struct given_traces *traces, int threads, bool no_fallback);

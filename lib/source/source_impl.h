@@ -7,9 +7,9 @@
 #define WEIGHTS_MAGIC "honewts2" /* the weights file begins so */
 
 /* ---- text.c ---- */
-extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
-	values_run_text[], state_text[], append_text[], undo_text[], lend_text[], maps_text[], sizes_text[], gears_text[], flow_text[],
-	lists_text[], lists_native_text[], several_text[];                    /* templates in this folder, NAME.in */
+extern const char runtime_text[], bare_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[],
+	values_text[], values_run_text[], state_text[], append_text[], undo_text[], lend_text[], maps_text[], sizes_text[], gears_text[],
+	flow_text[], lists_text[], lists_native_text[], several_text[];       /* templates in this folder, NAME.in */
 extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
@@ -21,7 +21,8 @@ void put_comment(FILE *f, const char *s);
  * @SHAPED@ for those that have sizes that only a run knows, with @LISTED@ for those that have sequences or optionals of numbers, with
  * @TEXTS@ for those with strings among their outputs that may lie in inputs, with @FLOWS@ for those with branches or loops of values whose size varies, with @KEPT@
  * for those that keep states, with @GROWS@ for those that append to states, with @SEVERAL@ for those for several targets,
- * with @EMBED@ or @BESIDE@ for those with weights in them or in a file. */
+ * with @EMBED@ or @BESIDE@ for those with weights in them or in a file, with @BARE@ or @HOSTED@ for those of a machine without or with an
+ * operating system. */
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until);
 /* Of the node, else of its first result. */
 const char *call_name(struct emission *e, uint32_t c);

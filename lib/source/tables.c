@@ -212,14 +212,16 @@ void put_tables(struct emission *e, FILE *f)
 
 	put_sizes(e, f);
 	fprintf(f, "\n\n");
-	put_digest(f, "weights_digest", e->weights.digest);
+	if (!e->bare)
+		put_digest(f, "weights_digest", e->weights.digest);
 	put_tensors(e, f, "input", g->in.n, g->in.a, NULL);
 	put_tensors(e, f, "output", g->out.n, g->out.a, g->out_name.a);
 	if (e->M->listed)
 		put_list_tables(e, f);
 	if (e->M->kin)
 		put_kin(e, f);
-	put_step_table(e, f);
+	if (!e->bare)
+		put_step_table(e, f);
 	if (e->M->states.n)
 		put_states(e, f);
 	if (e->embed && e->number)

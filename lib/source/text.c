@@ -7,6 +7,9 @@
 const char runtime_text[] =
 #include "lib/source/runtime.in.inc"
 	;
+const char bare_text[] =
+#include "lib/source/bare.in.inc"
+	;
 const char native_runtime_text[] =
 #include "lib/source/native.in.inc"
 	;
@@ -153,6 +156,8 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 		     {"@KEPT@", e->M->states.n},
 		     {"@GROWS@", e->M->nappend},
 		     {"@SEVERAL@", e->of_several != NULL},
+		     {"@BARE@", e->bare},
+		     {"@HOSTED@", !e->bare},
 		     {"@EMBED@", e->embed},
 		     {"@BESIDE@", !e->embed}};
 

@@ -96,6 +96,7 @@ struct words {
 	FILE *f;
 	unsigned char word[8];
 	size_t n, count;
+	size_t left_out; /* bytes that are not written */
 };
 
 static void put_words(void *arg, const void *p, size_t n)
@@ -104,6 +105,10 @@ static void put_words(void *arg, const void *p, size_t n)
 	uint64_t x;
 
 	for (size_t i = 0; i < n; i++) {
+		if (w->left_out) {
+			w->left_out--;
+			continue;
+		}
 		w->word[w->n++] = ((const unsigned char *)p)[i];
 		if (w->n < 8)
 			continue;
@@ -115,10 +120,10 @@ static void put_words(void *arg, const void *p, size_t n)
 
 void put_weights(struct emission *e, FILE *f)
 {
-	struct words w = {.f = f};
+	struct words w = {.f = f, .left_out = e->bare ? WEIGHTS_HEAD : 0};
 
 	fprintf(f, "%sconst uint64_t embedded[%" PRId64 "] __attribute__((aligned(64))) = {\n", e->of_several ? "" : "static ",
-		e->weights.bytes / 8);
+		(e->weights.bytes - (int64_t)w.left_out) / 8);
 	each_piece(e, put_words, &w);
 	fprintf(f, "};\n");
 }

@@ -196,7 +196,7 @@ static char *source_of(const char *dir, const char *stem)
 	return plain;
 }
 
-static void compile_units(const struct units *all, bool several, const char *dir, const char *stem, int jobs)
+static void compile_units(const struct units *all, const char *flags, bool several, const char *dir, const char *stem, int jobs)
 {
 	struct progress p;
 	int running = 0;
@@ -207,7 +207,8 @@ static void compile_units(const struct units *all, bool several, const char *dir
 		struct argv v = {0};
 		add_words(&v, target_compiler(u->target));
 		add_words(&v, target_cflags(u->target));
-		add_words(&v, "-w -fPIC -fvisibility=default -c");
+		add_words(&v, flags);
+		add_words(&v, "-w -fvisibility=default -c");
 		if (several)
 			add(&v, xprintf("-DTARGET=%d", u->number));
 		add(&v, xprintf("-DPART=%d", u->part));
@@ -296,7 +297,7 @@ static void compile_several(struct emission *e, int n, const char *dir, const ch
 	for (int i = 0; i < n; i++)
 		for (int part = 0; part <= e[i].functions.nparts; part++)
 			vec_push(&all.a, (struct unit){e[i].target, e[i].number, part});
-	compile_units(&all, true, dir, stem, jobs);
+	compile_units(&all, "-fPIC", true, dir, stem, jobs);
 	add(objects, object_of(dir, stem, &all.a.a[0]));
 	for (int i = 0; i < n; i++) {
 		struct argv own = {0};
@@ -319,7 +320,7 @@ static void compile_one(struct emission *e, const char *dir, const char *stem, i
 		vec_push(&all.a, (struct unit){e->target, 0, part});
 		add(objects, object_of(dir, stem, &all.a.a[part]));
 	}
-	compile_units(&all, false, dir, stem, jobs);
+	compile_units(&all, e->bare ? BARE_CFLAGS " -fstack-usage" : "-fPIC", false, dir, stem, jobs);
 }
 
 static bool has_slow_path(const struct emission *e, int n)
@@ -331,10 +332,28 @@ static bool has_slow_path(const struct emission *e, int n)
 	return any;
 }
 
+static void link_library(struct emission *e, const char *dir, const char *stem, struct argv *objects, char *evaluator,
+			 const struct words *links)
+{
+	struct argv v = {0};
+
+	if (evaluator)
+		add(objects, evaluator);
+	add_words(&v, target_compiler(e->target));
+	add_words(&v, "-shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o");
+	add(&v, xprintf("%s/%s.so", dir, stem));
+	for (size_t i = 0; i < objects->a.n; i++)
+		add(&v, xstrdup(objects->a.a[i]));
+	for (size_t i = 0; i < links->n; i++)
+		add(&v, xstrdup(links->a[i]));
+	add_words(&v, "-lm -pthread");
+	run_one(&v, "the linker");
+}
+
 void compile_model(struct emission *e, int n, const char *dir, const char *stem, int jobs, const struct words *links)
 {
 	char *evaluator = has_slow_path(e, n) ? evaluator_archive() : NULL;
-	struct argv v = {0}, objects = {0};
+	struct argv objects = {0};
 
 	place = dir;
 	made_for = e->target;
@@ -343,16 +362,7 @@ void compile_model(struct emission *e, int n, const char *dir, const char *stem,
 		compile_several(e, n, dir, stem, jobs, &objects);
 	else
 		compile_one(e, dir, stem, jobs, &objects);
-	if (evaluator)
-		add(&objects, evaluator);
-	add_words(&v, target_compiler(e->target));
-	add_words(&v, "-shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o");
-	add(&v, xprintf("%s/%s.so", dir, stem));
-	for (size_t i = 0; i < objects.a.n; i++)
-		add(&v, xstrdup(objects.a.a[i]));
-	for (size_t i = 0; i < links->n; i++)
-		add(&v, xstrdup(links->a[i]));
-	add_words(&v, "-lm -pthread");
-	run_one(&v, "the linker");
+	if (!e->bare)
+		link_library(e, dir, stem, &objects, evaluator, links);
 	make_archive(e->target, &objects, n > 1 ? e->model : e->name, dir, stem);
 }

@@ -17,12 +17,23 @@
 #include "graph/stream.h"
 #include "op/op.h"
 
-static bool print_traces, no_compile, embed, report, no_fallback;
+static bool print_traces, no_compile, embed, bare, report, no_fallback;
 static int jobs, threads;
 static struct given_traces traces;
 static struct target_list given; /* none: this machine */
 
-enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK, OPT_TARGET, OPT_THREADS, OPT_LINK };
+enum {
+	OPT_PRINT_TRACES = 1000,
+	OPT_TRACE,
+	OPT_NO_COMPILE,
+	OPT_EMBED,
+	OPT_REPORT,
+	OPT_NO_FALLBACK,
+	OPT_TARGET,
+	OPT_THREADS,
+	OPT_LINK,
+	OPT_FREESTANDING
+};
 static struct words links;
 enum { EMBED_MAX = 64 << 20, JOBS_MAX = 10000 };
 
@@ -33,6 +44,7 @@ static error_t option(int key, char *arg)
 	case OPT_TRACE: traces_read(&traces, arg); return 0;
 	case OPT_NO_COMPILE: no_compile = true; return 0;
 	case OPT_EMBED: embed = true; return 0;
+	case OPT_FREESTANDING: bare = embed = no_fallback = true; return 0;
 	case OPT_REPORT: report = true; return 0;
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
 	case OPT_LINK:
@@ -104,11 +116,14 @@ static void remove_scratch(void *s) { scratch_remove(s); }
 /* What a model is made of, the library last: who finds that finds the others. */
 static const struct part {
 	const char *suffix;
-	bool compiled, weights;
-} parts[] = {{".weights", .weights = true}, {".h"}, {".c"}, {".a", .compiled = true}, {".so", .compiled = true}};
+	bool compiled, weights, hosted;
+} parts[] = {{".weights", .weights = true}, {".h"}, {".c"}, {".a", .compiled = true}, {".so", .compiled = true, .hosted = true}};
 enum { NPARTS = sizeof parts / sizeof *parts };
 
-static bool is_made(const struct emission *e, int i) { return !(parts[i].compiled && no_compile) && !(parts[i].weights && e->embed); }
+static bool is_made(const struct emission *e, int i)
+{
+	return !(parts[i].compiled && no_compile) && !(parts[i].weights && e->embed) && !(parts[i].hosted && e->bare);
+}
 
 static const char *stem_of(const char *out) { return strrchr(out, '/') ? strrchr(out, '/') + 1 : out; }
 
@@ -209,6 +224,11 @@ static void write_model(struct emission *e, int n, const char *out)
 	emit_header(e, arena_printf(&e->M->m->arena, "%s/%s", dir, header));
 	if (!no_compile)
 		compile_model(e, n, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN), &links);
+	if (!no_compile && e->bare) {
+		struct bare_needs needs = {.calls = ""};
+		bare_measure(e, dir, stem, &needs);
+		bare_tell(e, &needs, report);
+	}
 	publish(e, dir, stem, out);
 	die_unhook(hook);
 	scratch_remove(&s);
@@ -265,6 +285,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct emission e[TARGETS_MAX] = {0};
 	int n = read_graphs(a, &ranked, graph);
 
+	if (bare && (n > 1 || threads > 1 || links.n))
+		die(EX_BADUSE, "--freestanding: makes code for one target and one thread, and links nothing to it");
 	if (!a->out && !print_traces && !report)
 		die(EX_BADUSE, "-o STEM says where STEM.c, STEM.so and the others go");
 	for (int i = 0; i < n; i++) {
@@ -272,7 +294,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		struct module *m = stream_read_only(r[i]);
 		module_verify_or_die(m);
 		check_planned(m, graph[i], a->out);
-		e[i] = (struct emission){.target = ranked.n ? &ranked.a[i].t : target_host(), .embed = embed, .graph = module_digest(m)};
+		e[i] = (struct emission){
+			.target = ranked.n ? &ranked.a[i].t : target_host(), .embed = embed, .bare = bare, .graph = module_digest(m)};
 		if (n > 1) {
 			e[i].of_several = &ranked;
 			e[i].number = i + 1;
@@ -281,7 +304,9 @@ static int run(const struct tool *t, struct tool_args *a)
 			e[i].weights = e[i - 1].weights;
 		else if (a->out)
 			check_out(e, a->out);
-		emission_make(&e[i], m, &traces, threads, no_fallback);
+		emission_make(&e[i], m, &traces, bare ? 1 : threads, no_fallback);
+		if (bare)
+			bare_check(&e[i]);
 	}
 	emissions_join(e, n);
 	if (embed && e->weights.bytes > EMBED_MAX)
@@ -302,6 +327,8 @@ static const struct argp_option options[] = {
 	{"jobs", 'j', "N", 0, "compilers at a time (default: as many as CPUs)", -1},
 	{"no-compile", OPT_NO_COMPILE, 0, 0, "write C, header and weights only"},
 	{"embed", OPT_EMBED, 0, 0, "put the weights into the C file"},
+	{"freestanding", OPT_FREESTANDING, 0, 0,
+	 "C for a machine without an operating system, weights and memory in it, and STEM.a; --report says what it takes"},
 	{"print-traces", OPT_PRINT_TRACES, 0, 0, "print the trace of every kernel on standard output", -1},
 	{"trace", OPT_TRACE, "FILE", 0, "for kernels whose digest it names, the traces in FILE (as --print-traces prints them)"},
 	{"target", OPT_TARGET, "NAME", 0,

@@ -6,26 +6,13 @@
 #include <sys/stat.h>
 #include "common/shown.h"
 #include "common/textfile.h"
-#include "cut.h"
-#include "hone.h"
-
-enum { SAMPLES = 3 };
+#include "bundle.h"
 
 static const char program[] =
 #include "tools/hone/bundle_check.in.inc"
 	;
 
-struct bundle {
-	const char *folder;
-	double tolerance;
-	struct arena arena;
-	struct side {
-		const char *name;           /* "inputs" */
-		VEC(struct named_tensor) v; /* of all samples, one after the other; each sample has as many */
-	} in, out;
-};
-
-static FILE *create(struct hone *h, const struct bundle *b, const char *name)
+FILE *bundle_create(struct hone *h, const struct bundle *b, const char *name)
 {
 	FILE *f = fopen(text(h, "%s/%s", b->folder, name), "w");
 
@@ -34,7 +21,7 @@ static FILE *create(struct hone *h, const struct bundle *b, const char *name)
 	return f;
 }
 
-static void finish(const struct bundle *b, FILE *f, const char *name)
+void bundle_finish(const struct bundle *b, FILE *f, const char *name)
 {
 	if (fclose(f))
 		die_errno(EX_IO, "%s/%s", b->folder, name);
@@ -50,7 +37,7 @@ static void check_kind(struct hone *h, const struct named_tensor *t)
 		    t->name);
 }
 
-static void take_side(struct hone *h, struct bundle *b, struct side *side, const char *file, int sample)
+static void take_side(struct hone *h, struct bundle *b, struct side *side, const char *file, int sample, bool in_files)
 {
 	struct named_tensor *t;
 	int n = npz_read(file, &b->arena, &t);
@@ -58,15 +45,17 @@ static void take_side(struct hone *h, struct bundle *b, struct side *side, const
 	for (int i = 0; i < n; i++) {
 		const char *name = text(h, "samples/%d.%s.%d", sample, side->name, i);
 		check_kind(h, &t[i]);
-		FILE *f = create(h, b, name);
-		fwrite(t[i].t->data, 1, t[i].t->nbytes, f);
-		finish(b, f, name);
 		vec_push(&side->v, t[i]);
+		if (!in_files)
+			continue;
+		FILE *f = bundle_create(h, b, name);
+		fwrite(t[i].t->data, 1, t[i].t->nbytes, f);
+		bundle_finish(b, f, name);
 	}
 }
 
 /* Inputs are drawn, and the outputs are the evaluator's. */
-static void draw(struct hone *h, struct bundle *b, const char *reference, int sample)
+static void draw(struct hone *h, struct bundle *b, const char *reference, int sample, bool in_files)
 {
 	const char *in = text(h, "%s/in.npz", h->work), *out = text(h, "%s/out.npz", h->work);
 	struct comparison c = {.made = reference, .reference = reference, .save = in, .drawn = true, .seed = sample};
@@ -86,12 +75,18 @@ static void draw(struct hone *h, struct bundle *b, const char *reference, int sa
 	words_add(&run.argv, "--");
 	words_add(&run.argv, reference);
 	child_must(h, &run);
-	take_side(h, b, &b->in, in, sample);
-	take_side(h, b, &b->out, out, sample);
+	take_side(h, b, &b->in, in, sample, in_files);
+	take_side(h, b, &b->out, out, sample, in_files);
+}
+
+void bundle_draw(struct hone *h, struct bundle *b, bool in_files)
+{
+	for (int s = 0; s < SAMPLES; s++)
+		draw(h, b, check_reference(h), s, in_files);
 }
 
 /* A name in a text of C: bytes that could end it, or mean something in it, by their number. */
-static void put_string(FILE *f, const char *s)
+void bundle_string(FILE *f, const char *s)
 {
 	putc('"', f);
 	for (; *s; s++)
@@ -116,7 +111,7 @@ static void put_side(struct hone *h, FILE *f, const struct side *side)
 		for (size_t i = 0; i < n; i++) {
 			const struct named_tensor *v = &side->v.a[s * n + i];
 			fprintf(f, "\t\t{");
-			put_string(f, v->name);
+			bundle_string(f, v->name);
 			fprintf(f, ", \"samples/%zu.%s.%zu\", %d, %d, shape_%s_%zu, %zu, %zu},\n", s, side->name, i, (int)v->t->dtype,
 				v->t->rank, side->name, s * n + i, (size_t)tensor_count(v->t), v->t->nbytes);
 		}
@@ -147,18 +142,19 @@ static const char *line_after(struct hone *h, const char *path, const char *afte
 	return found;
 }
 
+/* The names of functions begin with another word than "model" where a macro has the name of the file. */
+const char *bundle_type(struct hone *h, const struct bundle *b)
+{
+	const char *run = line_after(h, text(h, "%s/model.h", b->folder), "#ifndef ");
+
+	return text(h, "%.*s", (int)(strlen(run) - strlen("_MODEL_H")), run);
+}
+
 static void write_header(struct hone *h, struct bundle *b)
 {
-	const char *header = text(h, "%s/model.h", b->folder), *guard = line_after(h, header, "#ifndef "),
-		   *open = line_after(h, header, "_run_values(");
-	FILE *f = create(h, b, "samples.h");
-	const char *name = "model";
+	const char *open = line_after(h, text(h, "%s/model.h", b->folder), "_run_values("), *name = bundle_type(h, b);
+	FILE *f = bundle_create(h, b, "samples.h");
 
-	/* The names of functions begin with another word where a macro has the name of the file. */
-	if (line_after(h, header, "typedef struct "))
-		name = text(h, "%.*s", (int)strcspn(line_after(h, header, "typedef struct "), " "),
-			    line_after(h, header, "typedef struct "));
-	(void)guard;
 	fprintf(f,
 		"/* Samples for selfcheck.c: files of numbers, row-major, and what they are. */\n#include <stdint.h>\n#include \"model.h\"\n\n");
 	fprintf(f, "#define MODEL %s\n", name);
@@ -181,13 +177,13 @@ static void write_header(struct hone *h, struct bundle *b)
 		"\tsize_t count, bytes;\n};\n");
 	put_side(h, f, &b->in);
 	put_side(h, f, &b->out);
-	finish(b, f, "samples.h");
+	bundle_finish(b, f, "samples.h");
 }
 
 static void write_makefile(struct hone *h, struct bundle *b)
 {
 	const char *flags = line_after(h, text(h, "%s/model.c", b->folder), "Compile with: ");
-	FILE *f = create(h, b, "Makefile");
+	FILE *f = bundle_create(h, b, "Makefile");
 
 	fprintf(f,
 		"# make check: does the compiled model compute on this machine what it should? make verify: are all files as they were made?\n"
@@ -206,7 +202,7 @@ static void write_makefile(struct hone *h, struct bundle *b)
 			"selfcheck.source: selfcheck.c samples.h model.h model.c\n"
 			"\t$(CC) $(MODELFLAGS) -w -c -o model.o model.c\n\t$(CC) -O2 -o $@ selfcheck.c model.o -lm -pthread\n",
 			flags ? flags : "-O2");
-	finish(b, f, "Makefile");
+	bundle_finish(b, f, "Makefile");
 }
 
 static void write_digests(struct hone *h, struct bundle *b)
@@ -232,27 +228,32 @@ static double bytes_of(const struct side *side)
 	return bytes;
 }
 
+/* All files of a bundle for a machine with an operating system. */
+static void bundle_hosted(struct hone *h, struct bundle *b)
+{
+	build_made(h);
+	if (mkdir(text(h, "%s/samples", b->folder), 0777) && !file_bytes(text(h, "%s/samples", b->folder)))
+		die_errno(EX_IO, "%s/samples", b->folder);
+	bundle_draw(h, b, true);
+	FILE *f = bundle_create(h, b, "selfcheck.c");
+	fputs(program, f);
+	bundle_finish(b, f, "selfcheck.c");
+	write_header(h, b);
+	write_makefile(h, b);
+	progress(h, NULL);
+	if (!h->quiet)
+		printf("%s: %.0f bytes of library, %.0f of weights, %d samples of %.0f bytes; on the machine that it is for: make -C %s check\n",
+		       shown(b->folder), file_bytes(text(h, "%s.a", h->stem)), file_bytes(text(h, "%s.weights", h->stem)), SAMPLES,
+		       (bytes_of(&b->in) + bytes_of(&b->out)) / SAMPLES, shown(b->folder));
+}
+
 void bundle(struct hone *h)
 {
 	struct bundle b = {.folder = h->stem, .in = {.name = "inputs"}, .out = {.name = "outputs"}};
 
 	h->stem = text(h, "%s/model", b.folder);
-	build_made(h);
-	if (mkdir(text(h, "%s/samples", b.folder), 0777) && !file_bytes(text(h, "%s/samples", b.folder)))
-		die_errno(EX_IO, "%s/samples", b.folder);
-	for (int s = 0; s < SAMPLES; s++)
-		draw(h, &b, check_reference(h), s);
-	FILE *f = create(h, &b, "selfcheck.c");
-	fputs(program, f);
-	finish(&b, f, "selfcheck.c");
-	write_header(h, &b);
-	write_makefile(h, &b);
+	(given_is(h, "freestanding") ? bundle_bare : bundle_hosted)(h, &b);
 	write_digests(h, &b);
-	progress(h, NULL);
-	if (!h->quiet)
-		printf("%s: %.0f bytes of library, %.0f of weights, %d samples of %.0f bytes; on the machine that it is for: make -C %s check\n",
-		       shown(b.folder), file_bytes(text(h, "%s.a", h->stem)), file_bytes(text(h, "%s.weights", h->stem)), SAMPLES,
-		       (bytes_of(&b.in) + bytes_of(&b.out)) / SAMPLES, shown(b.folder));
 	place_remove(h);
 	child_end();
 }

@@ -58,6 +58,7 @@ static const struct option_row rows[] = {
 	 "only the last place of OUTPUT along its last axis but\none: of a language model's logits, the last token's"},
 	{"state-type", 0, "TYPE", MODELS, "narrow", "caches that are kept are of TYPE: f16, bf16 or i8"},
 	{"embed", 0, NULL, LIBRARIES, "emit", "put the weights into the C file"},
+	{"freestanding", 0, NULL, V_BUNDLE, "", "for a machine without an operating system: C with weights\nand memory in it, which calls nothing"},
 	{"gears", 0, "NAME=SIZE,...", MODELS, "gears", "a graph for each of these sizes in one library, as\nge-gears takes them"},
 	{"histogram", 0, "FILE", MODELS, "gears", "gears chosen by how often sizes come: lines\nNAME=SIZE COUNT"},
 	{"", 'k', "N", MODELS, "gears", "how many of these"},
