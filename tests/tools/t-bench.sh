@@ -112,6 +112,9 @@ has onnxruntime.quantization && try quantised.py digits_qdq "$python" -B bench/q
 	pass_over quantised.py 'no python with onnxruntime and onnx (HONE_PYTHON)'
 has onnx && [ -z "${ASAN_OPTIONS-}" ] && try advice.py '1 of 1 named, 1 first' "$python" -B bench/advice.py 'slow path' ||
 	pass_over advice.py 'no python with onnx (HONE_PYTHON)'
+has onnx && [ -z "${ASAN_OPTIONS-}" ] &&
+	try faults.py '1 faults .* named in 1, .* in 1$' "$python" -B bench/faults.py --count 1 --only 'graph fuse' ||
+	pass_over faults.py 'no python with onnx (HONE_PYTHON)'
 has onnx && try packed.py w4.onnx "$python" -B bench/packed.py "$out/packed" 2 64 8 ||
 	pass_over packed.py 'no python with onnx (HONE_PYTHON)'
 has onnxruntime && try shapes.py digits "$python" -B bench/shapes.py --no-run examples/digits/digits.onnx ||

@@ -32,6 +32,9 @@ ok $? "the part shows it, with its inputs, and is a model"
 planted_kernels '/vstore/ { gsub(/vsigmoid\(/, "vtanh(") } { print }'
 CC=$PWD/planted/cc hone bisect net.g --model none -o net.bisect >out 2>err
 is "$? $(grep -c '^the numbers change in emit: after plan ' out) $(grep -c '^the smallest part: [1-4] node' out) $(ls net.bisect.* 2>/dev/null | wc -l)" "1 1 1 3" "a kernel: $(tail -1 out)"
+planted ge-fuse '/= Tanh\(/ { sub(/Tanh/, "Softsign") } { print }'
+planted/hone bisect net.g -o group >out 2>err
+is "$? $(grep -c '^the numbers change in fuse: ' out) $(grep -c '^the smallest part: 1 node (Tanh)' out)" "1 1 1" "a group with another operator"
 refused 64 --seconds "no number" hone bisect net.g --seconds x
 refused 66 none.g "no model" hone bisect none.g
 refused 66 none.npz "no inputs" hone bisect net.g -i none.npz
