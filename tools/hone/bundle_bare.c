@@ -5,6 +5,8 @@
 #include "bundle.h"
 #include "common/progress.h"
 #include "common/shown.h"
+#include "target/backend.h"
+#include "target/list.h"
 
 static const char program[] =
 #include "tools/hone/bundle_bare.in.inc"
@@ -143,6 +145,18 @@ static void write_makefile(struct hone *h, struct bundle *b, const struct facts 
 	bundle_finish(b, o, "Makefile");
 }
 
+/* The machine under the program, as the target has it. */
+static void write_board(struct hone *h, struct bundle *b)
+{
+	struct target_list list = {0};
+	FILE *f = bundle_create(h, b, "board.c");
+
+	if (h->target)
+		targets_add(&list, h->target);
+	target_text(f, list.n ? &list.a[0].t : target_host(), board);
+	bundle_finish(b, f, "board.c");
+}
+
 static void put_text(struct hone *h, struct bundle *b, const char *name, const char *content)
 {
 	FILE *f = bundle_create(h, b, name);
@@ -157,7 +171,7 @@ void bundle_bare(struct hone *h, struct bundle *b)
 
 	bundle_draw(h, b, false);
 	put_text(h, b, "selfcheck.c", program);
-	put_text(h, b, "board.c", board);
+	write_board(h, b);
 	write_samples(h, b, &f);
 	write_makefile(h, b, &f);
 	progress(h, NULL);

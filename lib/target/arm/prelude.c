@@ -67,6 +67,19 @@ static const char eight_halves_text[] =
 	"typedef float native_eight_floats __attribute__((vector_size(32)));\n"
 	"#define NATIVE_EIGHT_HALVES(p) __builtin_convertvector(*(const native_eight *)(p), native_eight_floats)\n";
 
+/* For a process without a C library: how it begins, and its system calls. */
+static const char process_text[] =
+	"__asm__(\".globl _start\\n_start: mov x29, #0\\n\\tmov x30, #0\\n\\tbl start\\n\");\n"
+	"static long call(long number, long a, const void *b, long c)\n"
+	"{\n"
+	"\tregister long x8 __asm__(\"x8\") = number, x0 __asm__(\"x0\") = a, x2 __asm__(\"x2\") = c;\n"
+	"\tregister const void *x1 __asm__(\"x1\") = b;\n"
+	"\n"
+	"\t__asm__ volatile(\"svc #0\" : \"+r\"(x0) : \"r\"(x8), \"r\"(x1), \"r\"(x2) : \"memory\");\n"
+	"\treturn x0;\n"
+	"}\n"
+	"enum { WRITE = 64, EXIT = 93 };\n";
+
 const struct text_section arm_text[] = {
 	{"eight_halves", eight_halves_text},
 	{"stays", stays_text},
@@ -82,5 +95,6 @@ const struct text_section arm_text[] = {
 	{"flush_no_more", flush_no_more_text},
 	{"flush_always", flush_always_text},
 	{"pause", "\t__asm__ volatile(\"yield\");\n"},
+	{"process", process_text},
 	{NULL},
 };

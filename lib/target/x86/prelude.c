@@ -184,6 +184,18 @@ static const char pause_text[] =
 	"\t__builtin_ia32_pause();\n"
 	"#endif\n";
 
+/* For a process without a C library: how it begins, and its system calls. */
+static const char process_text[] =
+	"__asm__(\".globl _start\\n_start: xor %ebp, %ebp\\n\\tand $-64, %rsp\\n\\tcall start\\n\");\n"
+	"static long call(long number, long a, const void *b, long c)\n"
+	"{\n"
+	"\tlong result;\n"
+	"\n"
+	"\t__asm__ volatile(\"syscall\" : \"=a\"(result) : \"a\"(number), \"D\"(a), \"S\"(b), \"d\"(c) : \"rcx\", \"r11\", \"memory\");\n"
+	"\treturn result;\n"
+	"}\n"
+	"enum { WRITE = 1, EXIT = 60 };\n";
+
 const struct text_section x86_text[] = {
 	{"eight_halves", eight_halves_text},
 	{"stays", stays_text, true},
@@ -201,5 +213,6 @@ const struct text_section x86_text[] = {
 	{"flush_no_more", flush_no_more_text, false},
 	{"flush_always", flush_always_text, false},
 	{"pause", pause_text, false},
+	{"process", process_text, false},
 	{NULL},
 };
