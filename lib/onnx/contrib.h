@@ -9,6 +9,7 @@ struct contrib {
 	struct importer *c;
 	struct module *m;
 	node_id id;
+	size_t first; /* nodes from here on stand for it */
 };
 
 static inline const struct node *self(struct contrib *x) { return node(x->m, x->id); }
@@ -73,6 +74,8 @@ static inline void also(struct contrib *x, uint32_t k, val_id v)
 
 /* values.c: what is known of v's type, rank and extents; nodes before it are inferred for that. */
 const struct type *contrib_type(struct contrib *x, val_id v);
+/* A node made here that has no name is named after the one that it stands for, NODE/OPERATOR/1, 2, ...: messages lead to the file. */
+void contrib_name(struct contrib *x, node_id made);
 int contrib_rank(struct contrib *x, val_id v);
 bool contrib_extent(struct contrib *x, val_id v, int axis, int64_t *n);
 bool contrib_fixed(struct contrib *x, uint32_t i, int axis, int64_t *n); /* the same of operand i; axes from the last are negative */

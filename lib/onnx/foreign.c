@@ -78,7 +78,7 @@ static void become_foreign(struct module *m, node_id id, graph_id g)
 bool foreign_keep(struct importer *c, node_id id)
 {
 	struct module *m = c->m;
-	struct contrib x = {c, m, id}, y = x;
+	struct contrib x = {c, m, id, m->nodes.n}, y = x;
 
 	if (!stays(self(&x)))
 		return false;

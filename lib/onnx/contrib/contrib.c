@@ -22,20 +22,30 @@ bool contrib_is_own(const char *domain, const char *name)
 	return !strcmp(domain, "com.microsoft") || (!strcmp(domain, "ai.onnx") && !strcmp(name, "SimplifiedLayerNormalization"));
 }
 
-bool contrib_expand(struct importer *c, node_id id)
+static bool expand(struct contrib *x)
 {
-	struct contrib x = {c, c->m, id};
-	const char *domain = sym_str(self(&x)->domain), *name = sym_str(self(&x)->optype);
+	const char *domain = sym_str(self(x)->domain), *name = sym_str(self(x)->optype);
 	const struct contrib_row *r;
 
 	if (!strcmp(domain, "ai.onnx.ml"))
-		return ml_expand(&x);
+		return ml_expand(x);
 	if (!strcmp(domain, "ai.onnx.preview") || !strcmp(domain, "ai.onnx.preview.training"))
-		return preview_expand(&x);
+		return preview_expand(x);
 	if (!contrib_is_own(domain, name) || !(r = row_of(name)))
 		return false;
 	for (uint32_t i = 0; i < r->needed; i++)
-		if (!operand(&x, i))
-			import_die(c, "operand %u is not there", i);
-	return r->expand(&x);
+		if (!operand(x, i))
+			import_die(x->c, "operand %u is not there", i);
+	return r->expand(x);
+}
+
+bool contrib_expand(struct importer *c, node_id id)
+{
+	struct contrib x = {c, c->m, id, c->m->nodes.n};
+
+	if (!expand(&x))
+		return false;
+	for (size_t i = x.first; i < c->m->nodes.n; i++)
+		contrib_name(&x, (node_id)i);
+	return true;
 }

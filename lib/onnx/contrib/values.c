@@ -13,6 +13,17 @@ static bool asked(struct importer *c, node_id n)
 	return before;
 }
 
+void contrib_name(struct contrib *x, node_id made)
+{
+	struct node *n = node(x->m, made);
+	sym of = self(x)->name;
+
+	for (uint32_t i = 0; !of && i < self(x)->nout; i++)
+		of = self(x)->out[i] ? val(x->m, self(x)->out[i])->name : 0;
+	if (made >= x->first && !n->name)
+		n->name = intern_printf("%s/%s/%zu", of ? sym_str(of) : "", sym_str(self(x)->optype), made - x->first + 1);
+}
+
 /* What is known of v's type; nodes before it are inferred for that. */
 static const struct type *type_of(struct contrib *x, val_id v, int depth)
 {
@@ -25,6 +36,7 @@ static const struct type *type_of(struct contrib *x, val_id v, int depth)
 	for (uint32_t i = 0; first && i < node(x->m, def)->nin; i++)
 		if (node(x->m, def)->in[i])
 			type_of(x, node(x->m, def)->in[i], depth + 1);
+	contrib_name(x, def);
 	if (node(x->m, def)->op != OP_OTHER && !op_is(node(x->m, def)->op, OP_CONTROL))
 		infer_node(x->m, def, NULL);
 	return &val(x->m, v)->type;
