@@ -19,7 +19,7 @@ const struct strategy *strategy_find(const char *name)
 	for (const struct strategy *const *s = strategies; *s; s++)
 		if (!strcmp((*s)->name, name))
 			return *s;
-	return NULL;
+	return strncmp(name, "pipe:", 5) ? NULL : strategy_pipe(name + 5);
 }
 
 /* From now on it has been proposed. */

@@ -123,6 +123,8 @@ struct strategy {
 };
 extern const struct strategy *const strategies[]; /* NULL ends it */
 #define STRATEGY_USUAL "bayes"
+/* The program that this command starts, for each search anew (pipe.c). */
+const struct strategy *strategy_pipe(const char *command);
 
 /* The search knows the default's point and that its measure is 1. */
 struct search *search_new(struct space *s, const struct strategy *strategy, uint64_t seed);
@@ -162,6 +164,6 @@ const struct generator *generator_find(const char *name);
 const struct cost_model *cost_model_find(const char *name);
 /* The knowledge base (a path, or NULL) beside which the learned model looks for what was learned here. */
 void cost_models_use(const char *kb_file);
-const struct strategy *strategy_find(const char *name);
+const struct strategy *strategy_find(const char *name); /* also "pipe:COMMAND" */
 const struct task_scheduler *task_scheduler_find(const char *name);
 #endif

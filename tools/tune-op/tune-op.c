@@ -92,7 +92,7 @@ static const char *strategy_names(void)
 	const char *all = "";
 	for (const struct strategy *const *s = strategies; *s; s++)
 		all = xprintf("%s%s%s", all, *all ? ", " : "", (*s)->name);
-	return all;
+	return xprintf("%s, pipe:COMMAND", all);
 }
 
 static const char *names(int key)
