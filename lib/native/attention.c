@@ -10,18 +10,26 @@ struct attention {
 	double scale, softcap;
 	int mode, precision; /* precision: the type of the softmax, NATIVE_NONE: that of the sums */
 	const struct native_tensor *q, *k, *v, *mask, *past_k, *past_v, *nonpad;
-	const struct native_tensor *k_scale, *v_scale; /* of keys and values that are codes of 8 bits; NULL: they are numbers */
+	const struct native_tensor *k_scale, *v_scale; /* of keys and values that are codes; NULL: they are numbers */
 	int64_t mask_stride[3], mask_keys;             /* of batch, head, query; extent along keys */
 	void *y, *qk;                                  /* qk NULL: not wanted */
 	int type;
 };
+
+/* Keys and values are numbers, codes of 8 bits (i8), or codes of 4 bits from -8 on, two in a byte (u8), the first of them low. */
+static bool attention_are_codes(const struct native_tensor *t) { return t->type == NATIVE_I8 || t->type == NATIVE_U8; }
+
+static int64_t attention_in_byte(int type) { return type == NATIVE_U8 ? 2 : 1; }
+
+/* Bytes that n numbers of a tensor of this type take. */
+static int64_t attention_bytes_of(int type, int64_t n) { return n * (int64_t)native_size(type) / attention_in_byte(type); }
 
 static bool attention_dims_are(const struct native_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
 {
 	return t->rank == 4 && t->dims[0] == a && t->dims[1] == b && t->dims[2] == c && t->dims[3] == d;
 }
 
-/* Heads, length and size of an operand. */
+/* Heads, length and size of an operand; its size is that of numbers. */
 static const char *attention_extents(struct native *n, int i, int64_t heads, int64_t *nheads, int64_t *length, int64_t *size)
 {
 	const struct native_tensor *t = &n->in[i];
@@ -29,7 +37,7 @@ static const char *attention_extents(struct native *n, int i, int64_t heads, int
 	if (t->rank == 4) {
 		*nheads = t->dims[1];
 		*length = t->dims[2];
-		*size = t->dims[3];
+		*size = t->dims[3] * attention_in_byte(t->type);
 		return NULL;
 	}
 	if (t->rank != 3)
@@ -77,14 +85,14 @@ static const char *attention_codes(struct native *n, int codes, int scales, cons
 	const struct native_tensor *t = &n->in[codes], *s = native_has(n, scales) ? &n->in[scales] : NULL;
 
 	*scale = s;
-	if ((t->type == NATIVE_I8) != (s != NULL))
-		return native_why(n, "operand %d %s", codes, s ? "has scales and is no i8" : "is codes without scales");
+	if (attention_are_codes(t) != (s != NULL))
+		return native_why(n, "operand %d %s", codes, s ? "has scales and is no codes" : "is codes without scales");
 	if (!s)
 		return NULL;
 	if (s->type != NATIVE_F32 || s->rank > t->rank || t->rank != 4 || native_has(n, 4) || (s->first && (s->first != 3 || s->rank != 4)))
 		return native_why(n, "operand %d is no scales of caches", scales);
 	for (int i = 0; i < s->rank; i++)
-		if (s->dims[i] != 1 && s->dims[i] != t->dims[4 - s->rank + i])
+		if (s->dims[i] != 1 && s->dims[i] != t->dims[4 - s->rank + i] * (i == s->rank - 1 ? attention_in_byte(t->type) : 1))
 			return native_why(n, "operand %d does not broadcast to operand %d", scales, codes);
 	return NULL;
 }
@@ -121,7 +129,7 @@ static const char *attention_read(struct native *n, struct attention *a)
 	if (n->nin < 3 || !native_is_float(n->in[0].type))
 		return native_no_type();
 	for (int i = 1; i < 3; i++)
-		if (!native_is_float(n->in[i].type) && n->in[i].type != NATIVE_I8)
+		if (!native_is_float(n->in[i].type) && !attention_are_codes(&n->in[i]))
 			return native_no_type();
 	*a = (struct attention){.q = &n->in[0], .k = &n->in[1], .v = &n->in[2], .type = n->in[0].type};
 	if ((why = attention_codes(n, 1, 7, &a->k_scale)) || (why = attention_codes(n, 2, 8, &a->v_scale)))
@@ -189,7 +197,7 @@ static double attention_bias(const struct attention *a, int64_t row, int64_t s)
 	return a->mask->type == NATIVE_BOOL ? (v != 0 ? 0 : -INFINITY) : v;
 }
 
-/* Where row 0 of head g of batch b is, of keys or values t, in elements; *stride: from one row to the next. */
+/* Where row 0 of head g of batch b is, of keys or values t, in numbers; *stride: from one row to the next. */
 static int64_t attention_at(const struct attention *a, const struct native_tensor *t, int64_t b, int64_t g, int64_t size, int64_t *stride)
 {
 	int64_t fresh = a->keys - a->past;
@@ -206,8 +214,8 @@ static int64_t attention_at(const struct attention *a, const struct native_tenso
 static const char *attention_present(struct native *n, const struct attention *a, int result, const struct native_tensor *past,
 				     const struct native_tensor *now, int64_t size)
 {
-	int64_t dims[4] = {a->batch, a->groups, a->keys, size}, fresh = a->keys - a->past, at, stride;
-	size_t row = (size_t)size * native_size(now->type);
+	int64_t dims[4] = {a->batch, a->groups, a->keys, size / attention_in_byte(now->type)}, fresh = a->keys - a->past, at, stride;
+	size_t row = (size_t)attention_bytes_of(now->type, size);
 	char *to;
 
 	if (!native_wants(n, result))
@@ -221,7 +229,7 @@ static const char *attention_present(struct native *n, const struct attention *a
 			to += (size_t)a->past * row;
 			at = attention_at(a, now, b, g, size, &stride);
 			for (int64_t s = 0; s < fresh; s++, to += row)
-				memcpy(to, (const char *)now->data + (size_t)(at + s * stride) * native_size(now->type), row);
+				memcpy(to, (const char *)now->data + attention_bytes_of(now->type, at + s * stride), row);
 		}
 	return NULL;
 }
@@ -252,6 +260,7 @@ static int attention_few(int n) { return n < ATTENTION_QUERIES ? n : ATTENTION_Q
 typedef float attention_float_vec __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
 typedef double attention_double_vec __attribute__((vector_size(32), aligned(sizeof(double)), may_alias));
 typedef int32_t attention_ints __attribute__((vector_size(32)));
+typedef uint32_t attention_words __attribute__((vector_size(32)));
 typedef float attention_floats __attribute__((vector_size(32)));
 typedef int32_t attention_float_bits __attribute__((vector_size(32)));
 typedef int64_t attention_double_bits __attribute__((vector_size(32)));
@@ -341,13 +350,35 @@ static int64_t attention_eights(const int8_t *from, int64_t n, float *to)
 	return k;
 }
 
-/* Elements [i, i + n) of p. */
+/* As many of n codes of 4 bits as whole vectors hold. */
+static int64_t attention_pairs(const uint8_t *from, int64_t n, float *to)
+{
+	const attention_words shift = {0, 4, 8, 12, 16, 20, 24, 28};
+	int64_t k = 0;
+
+	for (; k + attention_float_lanes <= n; k += attention_float_lanes) {
+		const uint8_t *p = from + k / 2;
+		uint32_t eight = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+		attention_words x = (attention_words){0} + eight;
+		*(attention_float_vec *)(to + k) = __builtin_convertvector((attention_ints)(x >> shift & 15) - 8, attention_float_vec);
+	}
+	return k;
+}
+
+/* Number i of p. */
+static double attention_number(int type, const void *p, int64_t i)
+{
+	return type == NATIVE_U8 ? (((const uint8_t *)p)[i / 2] >> (i % 2 ? 4 : 0) & 15) - 8 : native_get(type, p, i);
+}
+
+/* Numbers [i, i + n) of p; codes of 4 bits begin at a whole byte. */
 static void attention_float_widen(int type, const void *p, int64_t i, int64_t n, float *to)
 {
 	const uint16_t *half = (const uint16_t *)p + i;
 	int64_t k = type == NATIVE_F16    ? attention_halves(half, n, to)
 		    : type == NATIVE_BF16 ? attention_brains(half, n, to)
 		    : type == NATIVE_I8   ? attention_eights((const int8_t *)p + i, n, to)
+		    : type == NATIVE_U8   ? attention_pairs((const uint8_t *)p + i / 2, n, to)
 					  : 0;
 
 	switch (type) {
@@ -364,14 +395,14 @@ static void attention_float_widen(int type, const void *p, int64_t i, int64_t n,
 		return;
 	default:
 		for (; k < n; k++)
-			to[k] = (float)native_get(type, p, i + k);
+			to[k] = (float)attention_number(type, p, i + k);
 	}
 }
 
 static void attention_double_widen(int type, const void *p, int64_t i, int64_t n, double *to)
 {
 	for (int64_t k = 0; k < n; k++)
-		to[k] = native_get(type, p, i + k);
+		to[k] = attention_number(type, p, i + k);
 }
 
 /* The sums of each of four vectors. */

@@ -78,18 +78,18 @@ static struct ATTENTION(rows)
 	return r;
 }
 
-/* `rows` rows of t, the first of them at element `at`, widened to `to`. left: rows that t has from there on. */
+/* `rows` rows of t, the first of them at number `at`, widened to `to`. left: rows that t has from there on. */
 static void ATTENTION(widen_rows)(const struct native_tensor *t, int64_t at, int64_t stride, int64_t rows, int64_t left, int64_t size,
 				  ATTENTION_REAL *to)
 {
-	int64_t bytes = size * (int64_t)native_size(t->type);
+	int64_t bytes = attention_bytes_of(t->type, size);
 
 	if (stride == size) {
 		ATTENTION(widen)(t->type, t->data, at, rows * size, to);
 		return;
 	}
 	for (int64_t s = 0; s < rows; s++, at += stride, to += size) {
-		const char *ahead = (const char *)t->data + (size_t)(at + ATTENTION_AHEAD * stride) * native_size(t->type);
+		const char *ahead = (const char *)t->data + attention_bytes_of(t->type, at + ATTENTION_AHEAD * stride);
 		for (int64_t i = 0; i < bytes && s + ATTENTION_AHEAD < left; i += ATTENTION_LINE)
 			__builtin_prefetch(ahead + i);
 		ATTENTION(widen)(t->type, t->data, at, size, to);

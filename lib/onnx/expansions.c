@@ -346,6 +346,23 @@ static bool split_parts(struct expander *x)
 	return false;
 }
 
+/* Codes of bytes v, of four axes: two in each byte of a u8, of 4 bits from -8 on, the first of them low. */
+static val_id codes_of(struct expander *x, val_id v)
+{
+	static const int64_t flat[] = {0, 0, 0, -1}, last = -1;
+	val_id in[2], high;
+
+	if (type_of(x, v)->dtype != DT_U8)
+		return cast(x, v, DT_F32);
+	high = bin(x, OP_Div, v, num(x, v, 16));
+	in[0] = bin(x, OP_Unsqueeze, bin(x, OP_Sub, v, bin(x, OP_Mul, high, num(x, v, 16))), ints(x, 1, &last));
+	in[1] = bin(x, OP_Unsqueeze, high, ints(x, 1, &last));
+	v = make(x, OP_Concat, 2, in);
+	attr_set_int(x->m, made(x, v), "axis", -1);
+	v = cast(x, bin(x, OP_Reshape, v, ints(x, 4, flat)), DT_F32);
+	return bin(x, OP_Sub, v, const_copy(x->m, 0, DT_F32, 0, NULL, &(float){8}, sizeof(float)));
+}
+
 /* Keys and values that are codes become numbers before it. */
 static bool codes_apart(struct expander *x)
 {
@@ -353,7 +370,7 @@ static bool codes_apart(struct expander *x)
 		return false;
 	for (uint32_t i = 1; i < 3; i++)
 		if (operand(x, i + 6)) {
-			val_id v = bin(x, OP_Mul, cast(x, operand(x, i), DT_F32), operand(x, i + 6));
+			val_id v = bin(x, OP_Mul, codes_of(x, operand(x, i)), operand(x, i + 6));
 			at(x)->in[i] = v;
 			at(x)->in[i + 6] = 0;
 		}

@@ -117,18 +117,19 @@ static const char *check_precision(struct infer *I)
 	return p == 1 || p == 10 || p == 11 || p == 16 ? NULL : rule_why(I, "softmax_precision is %lld; takes 1, 10, 11, 16", (long long)p);
 }
 
-/* Keys or values that are codes of 8 bits have scales, which broadcast to them. These operands are hone's own: no file has them. */
-static const char *check_codes(struct infer *I, uint32_t codes, uint32_t scales)
+/* Keys or values that are codes, `of` which they are, have scales, which broadcast to them. These operands are hone's own: no file has them. */
+static const char *check_codes(struct infer *I, uint32_t codes, uint32_t scales, const struct extents *of)
 {
 	enum dtype t = I->in[codes].dtype;
+	bool coded = t == DT_I8 || t == DT_U8;
 
-	if (t && (t == DT_I8) != rule_has(I, scales))
-		return rule_why(I, "operand %u is %s %s scales", codes, dtype_name(t), t == DT_I8 ? "without" : "with");
+	if (t && coded != rule_has(I, scales))
+		return rule_why(I, "operand %u is %s %s scales", codes, dtype_name(t), coded ? "without" : "with");
 	if (!rule_has(I, scales))
 		return NULL;
 	if (rule_has(I, 4) || (rule_rank(I, codes) >= 0 && rule_rank(I, codes) != 4))
 		return rule_why(I, "operand %u is codes, which a cache of four axes has", codes);
-	return rule_rank(I, codes) < 0 ? NULL : rule_into(I, scales, 4, I->in[codes].dims);
+	return rule_rank(I, codes) < 0 ? NULL : rule_into(I, scales, 4, (dim[]){of->batch, of->heads, of->length, of->size});
 }
 
 static const char *attention_operands(struct infer *I, const struct extents *q, const struct extents *k, const struct extents *v)
@@ -149,9 +150,15 @@ static const char *attention_operands(struct infer *I, const struct extents *q, 
 	if (rule_has(I, 4) && rule_has(I, 6))
 		return "nonpad_kv_seqlen does not go with past keys";
 	for (uint32_t i = 1; i < 3; i++)
-		if ((why = check_codes(I, i, i + 6)))
+		if ((why = check_codes(I, i, i + 6, i == 1 ? k : v)))
 			return why;
 	return cap < 0 || cap > 3 ? rule_why(I, "qk_matmul_output_mode is %lld; takes 0 to 3", (long long)cap) : NULL;
+}
+
+/* Numbers of a head of keys or values, operand i, that `size` elements hold: a byte has two codes of 4 bits. */
+static dim numbers_of(struct infer *I, uint32_t i, dim size)
+{
+	return I->in[i].dtype == DT_U8 && size != POLY_UNKNOWN ? poly_mulc(rule_polys(I), size, 2) : size;
 }
 
 static const char *shape_attention(struct infer *I)
@@ -160,9 +167,11 @@ static const char *shape_attention(struct infer *I)
 	int rank = rule_rank(I, 0);
 	enum dtype t = I->in[0].dtype;
 	struct extents q = extents_of(I, 0, "q_num_heads"), k = extents_of(I, 1, "kv_num_heads"), v = extents_of(I, 2, "kv_num_heads");
-	dim keys = k.length;
+	dim keys = k.length, stored[2] = {k.size, v.size};
 	const char *why;
 
+	k.size = numbers_of(I, 1, k.size);
+	v.size = numbers_of(I, 2, v.size);
 	if ((why = check_heads(I, 0, "q_num_heads")) || (why = check_heads(I, 1, "kv_num_heads")) ||
 	    (why = check_heads(I, 2, "kv_num_heads")) || (why = attention_operands(I, &q, &k, &v)))
 		return why;
@@ -170,8 +179,8 @@ static const char *shape_attention(struct infer *I)
 		keys = rule_rank(I, 4) == 4 ? poly_add(P, keys, rule_dim(I, 4, 2)) : POLY_UNKNOWN;
 	if ((why = check_mask(I, &q, keys)) || (why = check_past(I, &k, &v, keys)) || (why = check_precision(I)))
 		return why;
-	out4(I, 1, I->in[1].dtype, k.batch, k.heads, keys, k.size);
-	out4(I, 2, I->in[2].dtype, v.batch, v.heads, keys, v.size);
+	out4(I, 1, I->in[1].dtype, k.batch, k.heads, keys, stored[0]);
+	out4(I, 2, I->in[2].dtype, v.batch, v.heads, keys, stored[1]);
 	out4(I, 3, t, q.batch, q.heads, q.length, keys);
 	if (rank == 4) {
 		out4(I, 0, t, q.batch, q.heads, q.length, v.size);
@@ -198,6 +207,8 @@ static double flops_attention(struct module *m, const struct node *n)
 	double groups = tq->rank == 4 ? (double)k[1] : (double)attr_i(n, "kv_num_heads"),
 	       heads = tq->rank == 4 ? (double)q[1] : (double)attr_i(n, "q_num_heads"), keys = (double)(k[tq->rank - 2] + past[2]),
 	       size = tq->rank == 4 ? (double)q[3] : (double)q[2] / heads, vsize = tq->rank == 4 ? (double)v[3] : (double)v[2] / groups;
+
+	vsize *= val(m, n->in[2])->type.dtype == DT_U8 ? 2 : 1; /* codes in a byte */
 	return (double)q[0] * heads * (double)q[tq->rank - 2] * keys * (2 * size + 2 * vsize + 4);
 }
 

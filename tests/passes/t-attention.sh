@@ -130,5 +130,23 @@ codes() { # SHAPE-OF-V-SCALES
 codes 1,2,1,19 && ge-dump read.g | grep -q 'Attention(q, k, v, -, -, -, @rows, ks, vs)' && ge-layout read.g | ge-plan -q | ge-emit -q -o read &&
 	run-cmp -q --tol 1e-5 --range ks=-0.01:0.02 read.so wide.g
 ok $? "codes are read as they are"
+# Codes of 4 bits, two in a byte; files have them as numbers.
+ge-load <<-'END' | ge-shape -o read.g
+	hone-text 1
+	module ir=11 opset=28
+	const rows = i64[1] [70]
+	graph main {
+	  input q: f32[1,4,1,12]
+	  input k: u8[1,2,75,6]
+	  input v: u8[1,2,75,11]
+	  input ks: f32[1]
+	  input vs: f32[1,2,1,22]
+	  y = Attention(q, k, v, -, -, -, @rows, ks, vs) {is_causal=1}
+	  output y = y
+	}
+END
+ge-export -q read.g -o wide.onnx && ge-import -q wide.onnx -o wide.g && ! ge-dump wide.g | grep -q ', ks, vs)' && ge-layout read.g | ge-plan -q |
+	ge-emit -q -o read && run-cmp -q --tol 1e-5 read.so wide.g
+ok $? "codes of 4 bits are read as they are"
 codes 1 && ge-dump read.g | grep -q ', ks, vs)' && equal --tol 1e-5 read.g wide.g; ok $? "one scale for all"
 done_testing

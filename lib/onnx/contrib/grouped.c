@@ -211,10 +211,13 @@ bool contrib_grouped_query(struct contrib *x)
 	}
 	for (uint32_t i = 0; i < 2; i++)
 		cache[i] = cached(x, &g, PAST_KEY + i, g.bits ? coded(x, &g, i, v[1 + i]) : v[1 + i]);
+	bool codes = g.bits && g.type == DT_F32; /* are read as they are */
 	struct contrib_attention a = {.type = g.type,
 				      .q = v[0],
-				      .k = g.bits ? uncoded(x, &g, 0, cache[0]) : cache[0],
-				      .v = g.bits ? uncoded(x, &g, 1, cache[1]) : cache[1],
+				      .k = g.bits && !codes ? uncoded(x, &g, 0, cache[0]) : cache[0],
+				      .v = g.bits && !codes ? uncoded(x, &g, 1, cache[1]) : cache[1],
+				      .scale_k = codes ? code_scale(x, &g, 0) : 0,
+				      .scale_v = codes ? code_scale(x, &g, 1) : 0,
 				      .bias = operand(x, BIAS),
 				      .causal = attr_int(self(x), "causal", 1),
 				      .window = attr_int(self(x), "local_window_size", -1),

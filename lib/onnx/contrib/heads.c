@@ -105,7 +105,7 @@ static val_id seen(struct contrib *x, const struct contrib_attention *a)
 
 const val_id *contrib_attend(struct contrib *x, const struct contrib_attention *a)
 {
-	val_id bias = a->bias, see, in[7] = {a->q, a->k, a->v, 0, a->past_k, a->past_v, a->valid}, *y;
+	val_id bias = a->bias, see, in[9] = {a->q, a->k, a->v, 0, a->past_k, a->past_v, a->valid, a->scale_k, a->scale_v}, *y;
 	node_id id;
 
 	if (a->padding) {
@@ -114,7 +114,8 @@ const val_id *contrib_attend(struct contrib *x, const struct contrib_attention *
 	}
 	in[3] = bias;
 	id = node_new(x->m, self(x)->graph, OP_Attention,
-		      a->valid    ? 7
+		      a->scale_k  ? 9
+		      : a->valid  ? 7
 		      : a->past_k ? 6
 		      : bias      ? 4
 				  : 3,

@@ -29,13 +29,14 @@ val_id contrib_positions(struct contrib *x, val_id first, val_id batch, val_id r
 val_id contrib_rotary(struct contrib *x, val_id v, val_id cos, val_id sin, val_id positions, bool interleaved);
 
 struct contrib_attention {
-	enum dtype type;       /* of q */
-	val_id q, k, v;        /* four axes; more heads of q than of k and v are in groups */
-	val_id past_k, past_v; /* 0: none */
-	val_id bias;           /* added to scores; 0: none */
-	val_id padding;        /* a mask that contrib_padding_known knows, i32; 0: none */
-	double hidden;         /* what is added to scores of padding */
-	val_id valid;          /* i64 [batch]: rows of k and v in use; 0: all */
+	enum dtype type;         /* of q */
+	val_id q, k, v;          /* four axes; more heads of q than of k and v are in groups */
+	val_id scale_k, scale_v; /* of k and v that are codes; 0: they are numbers */
+	val_id past_k, past_v;   /* 0: none */
+	val_id bias;             /* added to scores; 0: none */
+	val_id padding;          /* a mask that contrib_padding_known knows, i32; 0: none */
+	double hidden;           /* what is added to scores of padding */
+	val_id valid;            /* i64 [batch]: rows of k and v in use; 0: all */
 	bool causal;
 	int64_t window; /* keys that a query sees, up to its own; 0: all */
 	double softcap; /* 0: none */
