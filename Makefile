@@ -91,7 +91,7 @@ $(patsubst %.c,build/%.o,$(wildcard lib/onnx/*.c lib/onnx/*/*.c)): | build/gen/o
 build/gen/%.inc: %
 	@mkdir -p $(@D)
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
-build/lib/source/text.o: build/gen/lib/source/bare.in.inc build/gen/lib/source/native.in.inc build/gen/lib/source/several.in.inc build/gen/lib/source/runtime.in.inc build/gen/lib/source/header.in.inc build/gen/lib/source/team.in.inc build/gen/lib/source/checksum.in.inc \
+build/lib/source/text.o: build/gen/lib/source/bare.in.inc build/gen/lib/source/native.in.inc build/gen/lib/source/several.in.inc build/gen/lib/source/runtime.in.inc build/gen/lib/source/header.in.inc build/gen/lib/source/team.in.inc build/gen/lib/source/few.in.inc build/gen/lib/source/checksum.in.inc \
 	build/gen/lib/source/sections.in.inc build/gen/lib/source/values.in.inc build/gen/lib/source/values_run.in.inc build/gen/lib/source/sizes.in.inc build/gen/lib/source/gears.in.inc build/gen/lib/source/flow.in.inc build/gen/lib/op/hone_value.h.inc \
 	build/gen/lib/runner/model_abi.h.inc build/gen/lib/op/opaque.h.inc build/gen/lib/source/state.in.inc build/gen/lib/source/append.in.inc build/gen/lib/source/undo.in.inc build/gen/lib/source/lend.in.inc build/gen/lib/source/maps.in.inc build/gen/lib/source/lists.in.inc build/gen/lib/source/lists_native.in.inc build/gen/lib/source/state_file.h.inc
 # The cost model that schedules are chosen by, and the records that it learned from.

@@ -47,7 +47,7 @@ __attribute__((unused)) static void *compile_library(const char *name, const str
 /* A team that is one thread: it does the shares of all, the last one first. */
 __attribute__((unused)) static void put_team(FILE *f, int threads)
 {
-	emit_team_prelude(f, "static");
+	emit_team_prelude(f, "static", false);
 	fprintf(f,
 		"static void team_run(struct team *team, void (*work)(void *, long, long, int), void *args, long n)\n{\n"
 		"\tfor (int t = %d; t-- > 0;)\n\t\twork(args, n * t / %d, n * (t + 1) / %d, t);\n}\n",

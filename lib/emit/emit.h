@@ -44,8 +44,9 @@ void numbers_free(struct numbers *n);
 void emit_filled(FILE *f, const char *form, const char *const *number, const char *params);
 bool emit_starts_team(struct loop_prog *p); /* does it have loops for several threads? */
 /* Declarations that such kernels need, after the prelude. team_run splits 0..n into one range for each thread (numbered from 0, at most
- * p->threads) and returns when all are done. LINKAGE: "static", ... */
-void emit_team_prelude(FILE *f, const char *linkage);
+ * p->threads) and returns when all are done; team_run_few, for programs of p->few, has as many ranges as its first argument says. few: one of the
+ * kernels is such. LINKAGE: "static", ... */
+void emit_team_prelude(FILE *f, const char *linkage, bool few);
 /* The features (struct instr) of the instructions that the program calls. */
 unsigned emit_features_called(struct loop_prog *p);
 bool emit_checks_indices(struct loop_prog *p); /* does it set BAD_INDEX? */

@@ -22,11 +22,15 @@ bool emit_starts_team(struct loop_prog *p)
 	return found;
 }
 
-void emit_team_prelude(FILE *f, const char *linkage)
+void emit_team_prelude(FILE *f, const char *linkage, bool few)
 {
 	fprintf(f,
 		"struct team;\n%s void team_run(struct team *team, void (*work)(void *args, long begin, long end, int thread), void *args, long n);\n",
 		linkage);
+	if (few)
+		fprintf(f,
+			"%s void team_run_few(int few, struct team *team, void (*work)(void *args, long begin, long end, int thread), void *args, long n);\n",
+			linkage);
 }
 
 /* Does a block below n use b? alone: only blocks outside of teams count. */
@@ -138,7 +142,8 @@ static void put_start(struct emit *e, const char *name, const struct arguments *
 	line(e, "{");
 	e->depth++;
 	line(e, "struct %s_args args = {%s};", name, all);
-	line(e, "team_run(team, %s_work, &args, %s);", name, poly_text(e, whole));
+	const char *few = e->p->few ? arena_printf(&e->keep, "_few(%d, ", e->p->threads) : "(";
+	line(e, "team_run%steam, %s_work, &args, %s);", few, name, poly_text(e, whole));
 	const struct instr *with = emit_around_calls(e->p);
 	if (with) /* the team's last statement ended it for this thread, too */
 		line(e, "%s", with->begin);

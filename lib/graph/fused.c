@@ -232,6 +232,10 @@ bool fused_is_row_major(struct module *m, node_id n) { return attr_i(node(m, n),
 
 void fused_set_row_major(struct module *m, node_id n) { attr_set_int(m, n, "row_major", 1); }
 
+int fused_threads(struct module *m, node_id n) { return (int)attr_int(node(m, n), "threads", 0); }
+
+void fused_set_threads(struct module *m, node_id n, int threads) { attr_set_int(m, n, "threads", threads); }
+
 double fused_seconds(struct module *m, node_id n) { return (double)attr_int(node(m, n), PICOSECONDS, 0) * 1e-12; }
 
 /* ---- and back ---- */

@@ -26,6 +26,9 @@ double fused_seconds(struct module *m, node_id n);
 /* Do results of Fused node n stay row-major, whatever ge-layout would choose? */
 bool fused_is_row_major(struct module *m, node_id n);
 void fused_set_row_major(struct module *m, node_id n);
+/* How many threads the kernel of Fused node n uses at most, whatever the library may; 0: as many as it may. */
+int fused_threads(struct module *m, node_id n);
+void fused_set_threads(struct module *m, node_id n, int threads);
 /* Puts the bodies of all Fused nodes of graph g back in their place. */
 void groups_dissolve(struct module *m, graph_id g, const struct pass_ctx *c);
 #endif

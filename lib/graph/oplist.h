@@ -258,7 +258,7 @@ enum { CANONICAL_OPSET = 28 };
  * of elements where there is none. NaN equals NaN, and is last.
  * Coupling: probabilities [N, classes] of those [N, classes * (classes - 1) / 2] that the first of a pair i < j is right if one of both is. */
 #define HONE_OPS(X) \
-	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I picoseconds:i row_major:i trace:s workspace:I") \
+	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I picoseconds:i row_major:i threads:i trace:s workspace:I") \
 	X(PartitionedCall, 0, -1, 0, -1, PURE | CALL, "!graph:g") \
 	X(Case, 1, -1, 0, -1, PURE | CONTROL, "!branches:G cut:I fit:I") \
 	X(MapIndex, 1, -1, 1, 1, PURE, "axes:I counts:I !gears:t names:S of:I open:i=0 up:i=0") \

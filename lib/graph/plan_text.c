@@ -48,6 +48,19 @@ static void read_graph(struct scan *s, sym *graph, uint32_t *ordinal)
 	scan_end_of_line(s);
 }
 
+/* 0: the line says nothing of threads. */
+static int read_threads(struct scan *s)
+{
+	if (!scan_is(s, "threads"))
+		return 0;
+	scan_blanks(s);
+	int64_t n = scan_int(s);
+	if (n < 1 || n > PLAN_THREADS_MAX)
+		scan_die(s, "a number of threads from 1 to %d expected", PLAN_THREADS_MAX);
+	scan_blanks(s);
+	return (int)n;
+}
+
 static void read_group(struct scan *s, struct plan_group *g)
 {
 	g->line = s->line;
@@ -72,6 +85,7 @@ void plan_text_read(struct plan_text *p, const char *path)
 			read_graph(&s, &graph, &ordinal);
 			continue;
 		}
+		int threads = read_threads(&s);
 		bool row_major = scan_is(&s, "row-major");
 		if (!row_major)
 			scan_want(&s, "group");
@@ -79,6 +93,7 @@ void plan_text_read(struct plan_text *p, const char *path)
 			scan_die(&s, "a group before the name of its graph");
 		struct plan_group *g = plan_text_add(p, graph, ordinal);
 		g->row_major = row_major;
+		g->threads = threads;
 		read_group(&s, g);
 	}
 	mapped_close(&file);
@@ -97,6 +112,8 @@ void plan_text_write(const struct plan_text *p, FILE *f)
 			text_put_name(f, g->graph);
 			fprintf(f, g->ordinal > 1 ? "#%" PRIu32 "\n" : "\n", g->ordinal);
 		}
+		if (g->threads)
+			fprintf(f, "threads %d ", g->threads);
 		fputs(g->row_major ? "row-major" : "group", f);
 		for (size_t k = 0; k < g->node.n; k++) {
 			putc(' ', f);

@@ -5,6 +5,7 @@
  *   group conv1 relu1                   nodes, by the name of their first result
  *   group "a name with blanks" add_3
  *   row-major conv2 relu2               a group, too; its results stay row-major (ge-layout)
+ *   threads 1 group conv3               its kernel uses one thread at most
  *
  * Names are written and quoted as in the text form of graphs, and graphs of one name told apart as there (main#2); "#" begins a comment. */
 #ifndef HONE_PLAN_TEXT_H
@@ -12,11 +13,14 @@
 #include <stdio.h>
 #include "graph/module.h"
 
+enum { PLAN_THREADS_MAX = 256 };
+
 struct plan_group {
 	sym graph;
 	uint32_t ordinal; /* which of the graphs of that name, from 1 */
 	VEC(sym) node;
 	bool row_major;
+	int threads; /* 0: as many as there are */
 	size_t line; /* of the text */
 };
 struct plan_text {

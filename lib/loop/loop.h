@@ -200,6 +200,7 @@ struct loop_prog {
 	const struct target *target;
 	const char *algo;          /* of which algorithm the stages are: a trace's first line says it (ALGO_USUAL: none else) */
 	int threads;               /* that may run it; 0, 1: parallel loops are serial */
+	bool few;                  /* they are fewer than the team has */
 	VEC(struct loop_buf) bufs; /* [0] unused, in all four */
 	VEC(struct stage) stages;
 	VEC(struct ex) exs;

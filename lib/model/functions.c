@@ -85,8 +85,10 @@ void functions_make(struct functions *f, struct model *M)
 	f->threads = 1;
 	forms_make(f, M);
 	for (uint32_t k = 0; k < M->kernels.n; k++)
-		if (emit_starts_team(M->kernels.a[k].prog))
+		if (emit_starts_team(M->kernels.a[k].prog)) {
 			f->threads = M->threads;
+			f->few |= M->kernels.a[k].prog->few;
+		}
 	for (uint32_t c = 0; c < M->calls.n; c++) {
 		const struct call *x = call_native(&M->calls.a[c]);
 		if (M->calls.a[c].lanes > 1 || (x && native_shares_out(node(M->m, x->alone))))

@@ -30,6 +30,7 @@ struct functions {
 	int nparts;
 	const char *(*text_of)(const char *file); /* the text of a file of lib/native */
 	int threads;                              /* that the functions use at most; 1: none starts a team */
+	bool few;                                 /* some use fewer */
 };
 
 /* f: all zero but text_of. The same model gets the same functions, and parts, everywhere. */

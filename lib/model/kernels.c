@@ -3,6 +3,7 @@
 #include "model/model_impl.h"
 #include "common/msg.h"
 #include "emit/emit.h"
+#include "graph/fused.h"
 #include "graph/pass.h"
 #include "lower/image.h"
 #include "lower/lower.h"
@@ -22,6 +23,15 @@ static struct sized lower_call(struct model *M, node_id n, const struct target *
 	return (struct sized){.low = images > 1 ? image_lower(M->m, n, images, t, algo, why, M->lower) : M->lower(M->m, n, t, algo, why)};
 }
 
+/* How many threads run the kernel of a group; few: it has fewer than the library, because the graph says so. */
+static void set_threads(struct model *M, node_id n, struct loop_prog *p)
+{
+	int most = fused_threads(M->m, n);
+
+	p->few = most && most < M->threads;
+	p->threads = p->few ? most : M->threads;
+}
+
 /* Lowers a group that has been lowered before: it can be. */
 static struct sized lower_again(struct model *M, node_id n, const struct target *t, struct sized_for sizes, const char *algo)
 {
@@ -30,7 +40,7 @@ static struct sized lower_again(struct model *M, node_id n, const struct target 
 
 	if (why)
 		BUG("%s", why);
-	s.low.prog->threads = M->threads;
+	set_threads(M, n, s.low.prog);
 	return s;
 }
 
@@ -70,11 +80,13 @@ static const char *schedule_default(struct kernel *k, struct sized *s, const str
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
-static uint32_t kernel_find(struct model *M, struct digest d, const char *given)
+static uint32_t kernel_find(struct model *M, const struct kernel *k)
 {
-	for (uint32_t i = 0; i < M->kernels.n; i++)
-		if (digest_eq(M->kernels.a[i].digest, d) && same_text(M->kernels.a[i].given, given))
+	for (uint32_t i = 0; i < M->kernels.n; i++) {
+		const struct kernel *x = &M->kernels.a[i];
+		if (digest_eq(x->digest, k->digest) && same_text(x->given, k->given) && x->threads == k->threads)
 			return i;
+	}
 	return UINT32_MAX;
 }
 
@@ -323,7 +335,8 @@ static bool make_call(struct model *M, node_id n, const struct target *t, const 
 		k.given = attr_str(node(m, n), "trace", NULL);
 	s = follow_trace(M, n, t, &k, s);
 	k.prog = s.low.prog;
-	k.prog->threads = M->threads;
+	set_threads(M, n, k.prog);
+	k.threads = k.prog->threads;
 	*c = (struct call){.node = n,
 			   .nconst = s.low.nconst,
 			   .nparam = (int)k.prog->params.n,
@@ -331,7 +344,7 @@ static bool make_call(struct model *M, node_id n, const struct target *t, const 
 			   .param = ARENA_ARRAY(&m->arena, poly, k.prog->params.n + 1)};
 	memcpy(c->param, s.arg, k.prog->params.n * sizeof *c->param);
 	c->cval = arena_copy(&m->arena, s.low.cval, (size_t)c->nconst * sizeof *c->cval);
-	c->kernel = kernel_find(M, k.digest, k.given);
+	c->kernel = kernel_find(M, &k);
 	if (c->kernel != UINT32_MAX)
 		sized_free(&s);
 	else if (!(*why = kernel_add(M, n, t, trace, &k, &s)))
@@ -355,7 +368,7 @@ const char *kernel_trace(struct model *M, node_id n, const struct target *t, str
 
 	if (why)
 		return NULL;
-	k.prog->threads = M->threads;
+	set_threads(M, n, k.prog);
 	why = schedule_default(&k, &s, NULL, &M->m->arena);
 	sized_free(&s);
 	return why ? NULL : k.trace;

@@ -15,6 +15,7 @@ struct kernel {
 	struct digest digest;        /* of the stages by the algorithm that the lowering thinks best, before any primitive */
 	const char *given;           /* the trace attribute, NULL: the default schedule */
 	const char *trace;           /* what was applied */
+	int threads;                 /* that it uses at most */
 	bool checks;                 /* it refuses indices that are out of range */
 	bool bare;                   /* of a plan for one thread, where all sizes are known: prog is bare (prog_bare) */
 	struct version_time counted; /* then: as its whole program was */

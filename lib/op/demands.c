@@ -211,7 +211,9 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Where] = {"B A A=1", ""},
 	[OP_Xor] = {"B B=0", ""},
 
-	[OP_Fused] = {"", "offsets-1..140737488355328 picoseconds1..9000000000000000000 row_major0..1 workspace#2:0..140737488355328"},
+	[OP_Fused] =
+		{"",
+		 "offsets-1..140737488355328 picoseconds1..9000000000000000000 row_major0..1 threads1..256 workspace#2:0..140737488355328"},
 	[OP_MapIndex] = {"Y ...", ""},
 	[OP_Demand] = {"Z B", ""},
 	[OP_Find] = {"A A=0[?]", ""},

@@ -103,7 +103,7 @@ static void put_kernel_prelude(struct emission *e, FILE *f)
 	if (e->bare)
 		put_lanes_of_libm(e, f, text.a, text.n);
 	if (e->functions.threads > 1)
-		emit_team_prelude(f, "KERNEL");
+		emit_team_prelude(f, "KERNEL", e->functions.few);
 	fprintf(f, "\n");
 	vec_free(&text);
 	free(p);

@@ -155,6 +155,8 @@ static void put_runtime(struct emission *e, FILE *f)
 	}
 	if (e->functions.threads > 1)
 		put_template(e, f, team, NULL);
+	if (e->functions.few)
+		put_template(e, f, few_text, NULL);
 	put_steps(e, f);
 	rest = put_template(e, f, rest, "@STATE@");
 	if (e->M->states.n && e->M->shaped)

@@ -7,10 +7,10 @@
 #define WEIGHTS_MAGIC "honewts2" /* the weights file begins so */
 
 /* ---- text.c ---- */
-extern const char runtime_text[], bare_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[],
-	values_text[], values_run_text[], state_text[], append_text[], undo_text[], lend_text[], maps_text[], sizes_text[], gears_text[],
-	flow_text[], lists_text[], lists_native_text[], several_text[];       /* templates in this folder, NAME.in */
-extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
+extern const char runtime_text[], bare_text[], native_runtime_text[], team_text[], few_text[], header_text[], checksum_text[],
+	sections_text[], values_text[], values_run_text[], state_text[], append_text[], undo_text[], lend_text[], maps_text[], sizes_text[],
+	gears_text[], flow_text[], lists_text[], lists_native_text[], several_text[]; /* templates in this folder, NAME.in */
+extern const char opaque_text[], abi_text[], value_text[], state_file_text[];         /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
 void put_bytes(FILE *f, const char *s, size_t n); /* any bytes may be within */

@@ -16,6 +16,9 @@ const char native_runtime_text[] =
 const char team_text[] =
 #include "lib/source/team.in.inc"
 	;
+const char few_text[] =
+#include "lib/source/few.in.inc"
+	;
 const char header_text[] =
 #include "lib/source/header.in.inc"
 	;

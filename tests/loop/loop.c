@@ -373,7 +373,7 @@ static void run_compiled(void)
 		vec_push(&all, kernels.a[i].p);
 	FILE *f = fopen("kernels.c", "w");
 	emit_prelude(f, all.a, (int)all.n, NULL, 0);
-	emit_team_prelude(f, "static");
+	emit_team_prelude(f, "static", false);
 	fprintf(f,
 		"static void team_run(struct team *t, void (*work)(void *, long, long, int), void *args, long n)\n"
 		"{\n\tfor (int i = %d; i >= 0; i--) /* backwards: the order must not matter */\n"

@@ -46,6 +46,17 @@ for n in 1 2 3 9; do
 done
 run-dev --threads 3 --range ids=0:499 five.so -o n.npz && equal --tol 0 n.npz 1.npz
 ok $? "run-dev --threads"
+# A plan gives some kernels fewer threads.
+ge-fuse --undo fused.g | ge-fuse --write-plan all.plan -o /dev/null
+awk '/^group/ { $0 = "threads " (++n % 2 ? 1 : 3) " " $0 } { print }' all.plan >few.plan
+ge-fuse --undo fused.g | ge-fuse --plan few.plan --write-plan again.plan | ge-layout | ge-plan -q --threads 5 -o few.g && cmp few.plan again.plan && ge-emit few.g -o few &&
+	grep -q 'team_run_few(3, team' few.c && ! grep -q 'team_run(team\|team_run_few([^3i]' few.c && ! grep -q team_run_few five.c
+ok $? "a plan's number of threads"
+bad=0
+for n in 1 2 4 5; do HONE_THREADS=$n run-dev --range ids=0:499 few.so -o n.npz && equal --tol 0 n.npz 1.npz || bad=1; done
+ok $bad "the same numbers, by a team of 1, 2, 4 and 5"
+ge-plan -q --threads 2 few.g | ge-emit -o fewer && ! grep -q team_run_few fewer.c && equal --tol 0 fewer.so one.so
+ok $? "not fewer than the library has"
 HONE_THREADS=two run-dev --range ids=0:499 two.so -o n.npz 2>err
 [ $? = 64 ] && grep -q 'HONE_THREADS.*not a number' err
 ok $? "HONE_THREADS that is no number: 64"

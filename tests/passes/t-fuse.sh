@@ -85,6 +85,8 @@ hand_refused 4 'r0 is in a group already' "a node twice" 'c0 r0' r0
 hand_refused 3 'f is in no group' "a view" 'g f'
 hand_refused 4 'the group waits for its own results' "a path that comes back" c0 'c1 c2'
 hand_refused 4 'a name expected' "no name" c0 '='
+by_hand c0 && sed -i 's/^group/threads 0 group/' hand.plan
+refused 65 "hand.plan:3: a number of threads from 1" "no thread" ge-fuse --plan hand.plan plain.g -o none.g
 by_hand c0 && sed -i 's/^graph.*/graph body/' hand.plan
 refused 65 "hand.plan:3: no such graph: body" "no such graph" ge-fuse --plan hand.plan plain.g -o none.g
 refused 65 "a plan of another graph" "another graph's plan" ge-fuse --plan rules.plan fused.g -o none.g

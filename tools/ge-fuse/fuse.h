@@ -15,7 +15,8 @@ struct plan {
 	VEC(node_id) head;   /* group of this graph: the node it is named after; [0] unused */
 	VEC(node_id) member; /* of the group that is growing */
 	bool producers;      /* pull a Transpose into the group of the MatMul it feeds */
-	bool *row_major;     /* group of this graph: the plan that was given says so */
+	bool *row_major;     /* group of this graph: the plan that was given says so, */
+	int *threads;        /* or how many threads it uses at most */
 	size_t *line;        /* group of this graph: its line in the plan that was given; 0: the rules made it */
 };
 

@@ -109,6 +109,7 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 	p.inner = xcalloc(m->values.n, sizeof *p.inner);
 	p.line = xcalloc(m->nodes.n + 1, sizeof *p.line);
 	p.row_major = xcalloc(m->nodes.n + 1, sizeof *p.row_major);
+	p.threads = xcalloc(m->nodes.n + 1, sizeof *p.threads);
 	vec_push(&p.head, 0);
 	group_all(&p, &list, is_fused);
 	if (plan_path)
@@ -122,6 +123,7 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 	free(p.inner);
 	free(p.line);
 	free(p.row_major);
+	free(p.threads);
 	free(is_fused);
 	vec_free(&list);
 }

@@ -90,6 +90,7 @@ static void join_named(struct plan *p, const struct plan_group *x, sym name, nod
 		p->group[n] = (uint32_t)p->head.n - 1;
 	p->line[p->head.n - 1] = x->line;
 	p->row_major[p->head.n - 1] = x->row_major;
+	p->threads[p->head.n - 1] = x->threads;
 }
 
 void plan_apply(struct plan *p, graph_id g, uint32_t ordinal)
@@ -101,6 +102,7 @@ void plan_apply(struct plan *p, graph_id g, uint32_t ordinal)
 	uint64_t *list = list_names(p->m, g, &nname);
 	memset(p->line, 0, p->m->nodes.n * sizeof *p->line);
 	memset(p->row_major, 0, p->m->nodes.n * sizeof *p->row_major);
+	memset(p->threads, 0, p->m->nodes.n * sizeof *p->threads);
 	for (size_t i = 0; i < given.group.n; i++) {
 		const struct plan_group *x = &given.group.a[i];
 		if (x->graph != graph(p->m, g)->name || x->ordinal != ordinal)
@@ -170,16 +172,19 @@ void plan_order(struct plan *p, graph_id g)
 void plan_mark(const struct plan *p, graph_id g)
 {
 	struct module *m = p->m;
-	bool *marked = xcalloc(m->graphs.n, sizeof *marked); /* body */
+	uint32_t *group = xcalloc(m->graphs.n, sizeof *group); /* body: its group */
 
 	for (size_t k = 1; k < p->head.n; k++)
-		marked[node(m, p->head.a[k])->graph] = p->row_major[k];
+		group[node(m, p->head.a[k])->graph] = (uint32_t)k;
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
 		node_id n = graph(m, g)->nodes.a[i];
-		if (node(m, n)->op == OP_Fused && marked[attr_graph(node(m, n), "graph")])
+		uint32_t k = node(m, n)->op == OP_Fused ? group[attr_graph(node(m, n), "graph")] : 0;
+		if (k && p->row_major[k])
 			fused_set_row_major(m, n);
+		if (k && p->threads[k])
+			fused_set_threads(m, n, p->threads[k]);
 	}
-	free(marked);
+	free(group);
 }
 
 /* ---- what the rules made ---- */
@@ -197,7 +202,9 @@ void plan_note(const struct plan *p, graph_id g, uint32_t ordinal, struct plan_t
 			if (!k || (n != p->head.a[k]) != others)
 				continue;
 			if (!others) {
-				plan_text_add(out, x->name, ordinal)->row_major = p->row_major[k];
+				struct plan_group *its = plan_text_add(out, x->name, ordinal);
+				its->row_major = p->row_major[k];
+				its->threads = p->threads[k];
 				at[k] = out->group.n - 1;
 			}
 			vec_push(&out->group.a[at[k]].node, val(m, plan_result(node(m, n)))->name);
