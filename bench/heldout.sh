@@ -1,18 +1,20 @@
 #!/bin/sh
-# heldout.sh [--tasks N] [--trials N] [--seconds S] [--seed N] -o DIR MODEL.onnx...: how good is a default schedule on tasks that nobody
-# fitted? N tasks (30) of these models, drawn by the seed (1) from those that neither bench/corpus.txt nor bench/records has, are searched
-# with so many trials each (200), at most S seconds (no limit), cold weights; then build/bench/heldout times default and best again. DIR has
-# the tasks, the trials and the table: the same command goes on. HELDOUT_UNDER (environment): a command that runs them, "taskset -c 1".
+# heldout.sh [--tasks N] [--trials N] [--seconds S] [--budget S] [--seed N] -o DIR MODEL.onnx...: how good is a default schedule on tasks
+# that nobody fitted? N tasks (30) of these models, drawn by the seed (1) from those that neither bench/corpus.txt nor bench/records has,
+# are searched with so many trials each (200), at most S seconds (no limit), cold weights; then build/bench/heldout times default and best
+# again, --budget seconds (2) a pair. DIR has the tasks, the trials and the table: the same command goes on. HELDOUT_UNDER (environment): a
+# command that runs them, "taskset -c 1".
 cd "$(dirname "$0")/.." || exit 1
 PATH=$(pwd)/bin:$PATH
-usage() { sed -n '2,5s/^# //p' "$0"; exit 64; }
+usage() { sed -n '2,6s/^# //p' "$0"; exit 64; }
 
-tasks=30 trials=200 seconds='' seed=1 out=''
+tasks=30 trials=200 seconds='' budget=2 seed=1 out=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--tasks) tasks=$2 && shift 2 ;;
 	--trials) trials=$2 && shift 2 ;;
 	--seconds) seconds="--seconds $2" && shift 2 ;;
+	--budget) budget=$2 && shift 2 ;;
 	--seed) seed=$2 && shift 2 ;;
 	-o) out=$2 && shift 2 ;;
 	-*) usage ;;
@@ -35,4 +37,4 @@ while IFS= read -r task; do
 	$HELDOUT_UNDER tune-op -q --task "$task" --trials "$trials" $seconds --seed "$seed" --cold-weights 32 --kb "$out/kb" </dev/null |
 		kb put -q --kb "$out/kb" && echo "$task" >>"$out/done"
 done <"$out/tasks"
-$HELDOUT_UNDER build/bench/heldout --kb "$out/kb" "$out/done" | tee "$out/table"
+$HELDOUT_UNDER build/bench/heldout --budget "$budget" --kb "$out/kb" "$out/done" | tee "$out/table"

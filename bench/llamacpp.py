@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A language model in Q4_0, hone against llama.cpp on the same codes, in turns: a token behind each CONTEXT, and a prompt of each CHUNK.
 
-llamacpp.py [--context N]... [--chunk N]... [--level N]... [--f16]: milliseconds of processor time, medians of ROUNDS (environment, 9) rounds
-with their quartiles, one thread; a ratio is the median of those of one round. The model is tests/model/gguf_models.py's Llama, 8 layers of
-1,024 (SIZES, environment), with random weights. llama.cpp rounds rows to bytes and keeps its cache in f16; hone does so at accuracy_level 4,
-and with --f16. "row" is a library built for one token and for the chunks, of one batch and a cache of known room; "open" has all sizes open.
-The logits of a prompt are compared first.
+llamacpp.py [--context N]... [--chunk N]... [--level N]... [--f16]: milliseconds of processor time, medians of ROUNDS (environment, 9)
+rounds with their quartiles, one thread; a ratio is the median of those of one round. The model is tests/model/gguf_models.py's Llama, 8
+layers of 1,024 (SIZES, environment), with random weights. llama.cpp rounds rows to bytes and keeps its cache in f16; hone does so at
+accuracy_level 4, and with --f16. "row" is a library built for one token and for the chunks, of one batch and a cache of known room; "open"
+has all sizes open. The logits of a prompt are compared first.
 
 Wants llama_cpp, as llama_cpp_python installs it. Or LLAMA_CPP, the folder of its source that has llama_cpp/llama_cpp.py, and
 LLAMA_CPP_LIB_PATH, the one of libllama.so, made of its vendor/llama.cpp by cmake -DGGML_NATIVE=ON -DGGML_OPENMP=OFF. The work is done in a
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -47,7 +48,10 @@ def bindings():
 
 
 class Llama:
+    """All calls are of one thread, where nobody else runs: llama.cpp sets tiles up once, and hone gives them back after each use."""
+
     def __init__(self, path):
+        self.thread = ThreadPoolExecutor(1)
         self.l = bindings()
         self.quiet = self.l.llama_log_callback(lambda *_: None)
         self.l.llama_log_set(self.quiet, None)
@@ -62,7 +66,7 @@ class Llama:
 
     def run(self, ids):
         tokens = (ctypes.c_int32 * len(ids))(*ids)
-        if self.l.llama_decode(self.context, self.l.llama_batch_get_one(tokens, len(ids))):
+        if self.thread.submit(self.l.llama_decode, self.context, self.l.llama_batch_get_one(tokens, len(ids))).result():
             sys.exit("llamacpp.py: llama_decode fails")
         return self.l.llama_get_logits_ith(self.context, -1)
 
@@ -157,7 +161,7 @@ def compare(what, context, rows, llama, own, rounds):
             if r:
                 times[name].append(np.mean(took[1:] or took))
     peer = np.array(times["llama.cpp"])
-    print(f"{what}: llama.cpp {told(peer)}" + "".join(f"; {name} {told(times[name])}, {np.median(np.array(times[name]) / peer):.2f}" for name in own), flush=True)
+    print(f"{what}: llama.cpp {told(peer)}", *(f"{n} {told(times[n])}, {np.median(np.array(times[n]) / peer):.2f}" for n in own), sep="; ", flush=True)
 
 
 def main():
@@ -185,8 +189,8 @@ def main():
         ids = np.random.default_rng(1).integers(0, sizes["vocab"], args.chunk[0]).tolist()
         want = llama.logits(ids)
         for name, who in own.items():
-            got = who.logits(ids)
-            print(f"{name}: logits of {len(ids)} tokens at most {np.abs(got - want).max() / np.abs(want).max():.1e} of the largest from llama.cpp's")
+            far = np.abs(who.logits(ids) - want).max() / np.abs(want).max()
+            print(f"{name}: the logits behind {len(ids)} tokens are at most {far:.1e} of the largest from llama.cpp's")
         print(f"milliseconds, median and quartiles of {ROUNDS} rounds; to llama.cpp; load {os.getloadavg()[0]:.1f}", flush=True)
         for n in contexts:
             compare(f"a token behind {n}", n, 1, llama, own, ROUNDS)

@@ -70,6 +70,8 @@ try plans.sh 'geometric means: [0-9.]* of' bench/plans.sh mobilenet_v2
 try tools.sh ge-plan bench/tools.sh -r 1 one
 try tune.sh 'tuned/default' bench/tune.sh -o "$out/tune" --budget 0.01 --trials 1 --seeds 1 one
 ran="${ran}retime.c " # by tune.sh
+try heldout.sh 'geometric mean' bench/heldout.sh --tasks 1 --trials 1 --budget 0.01 -o "$out/heldout" "$HONE_MODELS/one.onnx"
+ran="${ran}heldout.c " # by heldout.sh
 try segments.sh 'usual to itself' env SEGMENTS_SECONDS=1 SEGMENTS_TIMED=0.1 bench/segments.sh digits
 try arena.sh one bench/arena.sh one
 printf '%s\n' "$task" >"$out/task"
@@ -131,6 +133,9 @@ has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 	try decoders.py 'context 9: .*ratio' env ROUNDS=1 SIZES="layers=1 hidden=64 heads=4 groups=2 size=16 inner=96 vocab=50 longest=192 window=16" \
 		"$python" -B bench/decoders.py families --context 9 --level 4 llama || pass_over decoders.py 'no python with onnxruntime (HONE_PYTHON)'
+has llama_cpp && [ -z "${ASAN_OPTIONS-}" ] &&
+	try llamacpp.py 'prompt of 4: llama.cpp' env ROUNDS=1 SIZES="layers=1 width=256 heads=4 groups=2 size=64 inner=256 vocab=96" \
+		"$python" -B bench/llamacpp.py --context 8 --chunk 4 || pass_over llamacpp.py 'no python with llama_cpp (HONE_PYTHON)'
 has onnxruntime,skl2onnx && [ -z "${ASAN_OPTIONS-}" ] &&
 	try pipelines.py 'geomean' "$python" -B bench/pipelines.py -o "$out/pipelines" --train 200 --rounds 1 KMeans LDA ||
 	pass_over pipelines.py 'no python with onnxruntime and skl2onnx (HONE_PYTHON)'
