@@ -161,7 +161,8 @@ def compare(what, context, rows, llama, own, rounds):
             if r:
                 times[name].append(np.mean(took[1:] or took))
     peer = np.array(times["llama.cpp"])
-    print(f"{what}: llama.cpp {told(peer)}", *(f"{n} {told(times[n])}, {np.median(np.array(times[n]) / peer):.2f}" for n in own), sep="; ", flush=True)
+    rows_of = [f"{name} {told(times[name])}, {np.median(np.array(times[name]) / peer):.2f}" for name in own]
+    print(f"{what}: llama.cpp {told(peer)}", *rows_of, sep="; ", flush=True)
 
 
 def main():
