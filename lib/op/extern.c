@@ -14,7 +14,9 @@ enum { NAMES_MAX = 32 };
 
 /* A rule that is read, and what its names stand for. */
 struct rule {
-	struct infer *I;
+	struct module *m;
+	struct infer *I; /* NULL: only read, for its syntax */
+	const char *text;
 	const char *p;
 	enum dtype letter[26];
 	int nname;
@@ -26,15 +28,15 @@ static void blanks(struct rule *r) { r->p += strspn(r->p, " \t"); }
 
 static const char *misread(struct rule *r, const char *wanted)
 {
-	return rule_why(r->I, "its rule '%s': %s wanted at '%s'", attr_s(r->I->n, "rule"), wanted, r->p);
+	return arena_printf(&r->m->arena, "its rule '%s': %s wanted at '%s'", r->text, wanted, r->p);
 }
 
 /* Variables of rules have names that no symbol of a file has. */
 static poly_var variable(sym name, void *arg)
 {
 	struct rule *r = arg;
-	struct polys *P = rule_polys(r->I);
-	sym own = intern(arena_printf(&r->I->m->arena, "rule %s", sym_str(name)));
+	struct polys *P = r->m->dims;
+	sym own = intern(arena_printf(&r->m->arena, "rule %s", sym_str(name)));
 	poly_var v = poly_var_find(P, own);
 	int i = 0;
 
@@ -67,12 +69,12 @@ static const char *read_extents(struct rule *r, int *rank, poly *dims)
 	*rank = *r->p == '[' ? 0 : RANK_UNKNOWN;
 	while (*r->p == '[' || *r->p == ',') {
 		size_t n = strcspn(++r->p, ",]");
-		const char *text = arena_printf(&r->I->m->arena, "%.*s", (int)n, r->p), *why = NULL;
+		const char *text = arena_printf(&r->m->arena, "%.*s", (int)n, r->p), *why = NULL;
 		if (*rank == RANK_MAX)
 			return misread(r, "fewer axes");
 		dims[*rank] = POLY_UNKNOWN;
 		if (n && strcmp(text, "?"))
-			why = poly_parse(rule_polys(r->I), text, variable, r, &dims[*rank]);
+			why = poly_parse(r->m->dims, text, variable, r, &dims[*rank]);
 		if (why || (!n && (*rank || *r->p != ']')))
 			return misread(r, "an extent");
 		*rank += n > 0;
@@ -157,7 +159,7 @@ static const char *read_result(struct rule *r, uint32_t k)
 
 static const char *shape_extern(struct infer *I)
 {
-	struct rule r = {.I = I, .p = attr_s(I->n, "rule")};
+	struct rule r = {.m = I->m, .I = I, .text = attr_s(I->n, "rule"), .p = attr_s(I->n, "rule")};
 	const char *why = NULL;
 	uint32_t i = 0;
 
@@ -179,9 +181,31 @@ static const char *shape_extern(struct infer *I)
 	return why;
 }
 
+/* A rule whatever operands there are: NULL, or what is wrong with its syntax. */
+static const char *misread_rule(struct module *m, const char *text)
+{
+	struct rule r = {.m = m, .text = text, .p = text};
+	poly dims[RANK_MAX];
+	enum dtype t;
+	char letter;
+	int rank, arrows = 0;
+	const char *why = NULL;
+
+	for (blanks(&r); *r.p && !why; blanks(&r)) {
+		if (!strncmp(r.p, "->", 2) && !arrows++) {
+			r.p += 2;
+			continue;
+		}
+		why = read_dtype(&r, &t, &letter);
+		why = why ? why : read_extents(&r, &rank, dims);
+	}
+	return why || arrows ? why : misread(&r, "'->'");
+}
+
 static const char *eval_extern(struct eval *e)
 {
-	return eval_why(e, "no evaluator: the function %s computes it, which libraries call", attr_s(e->n, "function"));
+	return eval_why(e, "no evaluator of %s: the function %s computes it, which libraries call", attr_s(e->n, "of"),
+			attr_s(e->n, "function"));
 }
 
 static const char *unable_extern(struct module *m, const struct node *n)
@@ -238,8 +262,18 @@ void extern_bind(struct module *m, const char *arg)
 	const char *function = arena_printf(&m->arena, "%.*s", (int)(rule - is - 1), is + 1);
 	sym domain = intern(arena_printf(&m->arena, "%.*s", (int)(dot - arg), arg));
 	sym optype = intern(arena_printf(&m->arena, "%.*s", (int)(is - dot - 1), dot + 1));
+	const char *of = arena_printf(&m->arena, "%s.%s", sym_str(domain), sym_str(optype));
+	const char *why = *rule ? misread_rule(m, rule + 1) : NULL;
+	bool any = false;
 
-	for (node_id i = 1; i < m->nodes.n; i++)
-		if (node(m, i)->op == OP_OTHER && node(m, i)->domain == domain && node(m, i)->optype == optype)
+	if (why)
+		die(EX_BADUSE, "--extern %s: %s", shown(arg), why);
+	for (node_id i = 1; i < m->nodes.n; i++) {
+		bool is_new = node(m, i)->op == OP_OTHER && node(m, i)->domain == domain && node(m, i)->optype == optype;
+		any |= is_new || (node(m, i)->op == OP_Extern && !strcmp(attr_s(node(m, i), "of"), of));
+		if (is_new)
 			become_extern(m, i, function, *rule ? rule + 1 : "");
+	}
+	if (!any)
+		warn("--extern %s: no node has this operator", shown(of));
 }

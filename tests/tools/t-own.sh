@@ -77,8 +77,13 @@ refuses() { # CODE MESSAGE ARGUMENT
 	is "$(rc ge-shape moments.g --extern "$3" -o never.g) $(cat err)$(ls never.g 2>/dev/null)" "$1 ge-shape: $2" "refused: --extern $3"
 }
 refuses 64 '--extern Moments=m: DOMAIN.OP=FUNCTION or DOMAIN.OP=FUNCTION:RULE wanted, FUNCTION a name in C' Moments=m
-refuses 65 "moments.g: main/m (Extern): its rule 'f32[n,c] -> f32[n': ']' wanted at ''" 'my.Moments=m:f32[n,c] -> f32[n'
+for of in my.Moments no.Such; do refuses 64 "--extern $of=m:f32[n,c] -> f32[n: its rule 'f32[n,c] -> f32[n': ']' wanted at ''" "$of=m:f32[n,c] -> f32[n"; done
 refuses 65 "moments.g: main/m (Extern): operand 0 has extent 8 at axis 1, not 7 (rule 'f32[n,7] -> f32[n] f32')" 'my.Moments=m:f32[n,7] -> f32[n] f32'
+is "$(rc ge-shape moments.g --extern a.B=f -o m.g) $(cat err)" "0 ge-shape: --extern a.B: no node has this operator" "no node has the operator"
+is "$(rc hone build moments.g -q --set n=4 --extern "$rule" -o own/open.so) $(cat err)" \
+	"0 ge-emit: the library leaves open: moments; --link FILE has it, or the program that loads the library" "without --link"
+ge-shape moments.g --extern "$rule" -o m.g
+is "$(rc run-ref m.g --set n=4 -o r.npz) $(cat err)" "69 run-ref: m.g: main/m (Extern): no evaluator of my.Moments: the function moments computes it, which libraries call" "and run-ref"
 is "$(rc run-ref moments.g --set n=4 -o r.npz) $(cat err)" "69 run-ref: moments.g: main/m (Moments): there is no implementation of my.Moments (1 node)" "without --extern"
 printf '#include "native/native.h"\nconst char *moments(struct native *n) { return "not today"; }\n' >no.c && ${CC:-gcc} -fPIC -I"$top/lib" -c no.c &&
 	hone build moments.g -q --set n=4 --extern "$rule" --link no.o -o own/no

@@ -259,6 +259,20 @@ static int read_graphs(const struct tool_args *a, struct target_list *ranked, co
 	return given.n ? given.n : 1;
 }
 
+/* Functions of one's own that nothing was linked for: who loads the library has them, or it cannot be loaded. */
+static void tell_open(struct module *m)
+{
+	const char *names = "";
+
+	for (node_id i = 1; i < m->nodes.n && !links.n; i++) {
+		const char *name = node(m, i)->op == OP_Extern ? attr_s(node(m, i), "function") : NULL;
+		if (name && !strstr(arena_printf(&m->arena, "%s,", names), arena_printf(&m->arena, " %s,", name)))
+			names = arena_printf(&m->arena, "%s%s %s", names, *names ? "," : "", name);
+	}
+	if (*names)
+		warn("the library leaves open:%s; --link FILE has it, or the program that loads the library", names);
+}
+
 static void check_planned(struct module *m, const char *file, const char *out)
 {
 	if (plan_bytes(m) < 0)
@@ -311,6 +325,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	emissions_join(e, n);
 	if (embed && e->weights.bytes > EMBED_MAX)
 		die(EX_BADUSE, "--embed: %" PRId64 " bytes of weights are too many for a C file", e->weights.bytes);
+	if (a->out && !no_compile)
+		tell_open(e->M->m);
 	model_report_opaque(e->M, false); /* behind all faults of use: those are one line */
 	for (int i = 0; i < n; i++)
 		put_tables(&e[i], &ranked);

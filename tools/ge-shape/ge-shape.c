@@ -1,18 +1,22 @@
 /* ge-shape: types of all values, sizes given to symbols and inputs. */
 #include <inttypes.h>
+#include <string.h>
+#include "common/nearest.h"
 #include "common/option.h"
+#include "common/shown.h"
 #include "graph/symbols.h"
 #include "op/op.h"
 #include "op/pass.h"
 
-enum { OPT_SET = 0x100, OPT_SHAPE, OPT_CONST, OPT_EXTERN };
+enum { OPT_SET = 0x100, OPT_SHAPE, OPT_CONST, OPT_EXTERN, OPT_OUTPUTS };
 static struct bindings bound;
-static VEC(const char *) externs;
+static VEC(const char *) externs, outputs;
 
 static const struct argp_option options[] = {
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes, in the whole model"},
 	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input its shape (? leaves an extent as it is)"},
 	{"const", OPT_CONST, "INPUT=VALUE,...", 0, "make an input a constant: a number, or a list for one axis"},
+	{"outputs", OPT_OUTPUTS, "NAME,...", 0, "make values of the main graph outputs, too"},
 	{"extern", OPT_EXTERN, "DOMAIN.OP=FUNCTION[:RULE]", 0,
 	 "a C function computes that operator, which hone does not know; RULE: types of its results, as 'T[n,c] f32[c] -> T[n,1]'"},
 	{0},
@@ -32,6 +36,10 @@ static error_t option(int key, char *arg)
 	case OPT_CONST:
 		option_name_once("--const", arg, '=');
 		vec_push(&bound.consts, arg);
+		return 0;
+	case OPT_OUTPUTS:
+		for (char *save, *name = strtok_r(arg, ",", &save); name; name = strtok_r(NULL, ",", &save))
+			vec_push(&outputs, name);
 		return 0;
 	case OPT_EXTERN:
 		extern_check(arg);
@@ -86,6 +94,30 @@ static void why(struct module *m, const struct known *known, const struct pass_c
 	why_symbols(m);
 }
 
+/* The value of that name becomes an output of that name, if it is none yet. */
+static void add_output(struct module *m, const char *name)
+{
+	struct nearest near = {.word = name};
+	sym wanted = intern(name);
+	const struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->out.n; i++)
+		if (g->out_name.a[i] == wanted)
+			return;
+	for (size_t i = 0; i < g->nodes.n; i++)
+		for (uint32_t k = 0; k < node(m, g->nodes.a[i])->nout; k++) {
+			val_id v = node(m, g->nodes.a[i])->out[k];
+			if (v && val(m, v)->name == wanted) {
+				graph_add_output(m, m->main, v, wanted);
+				return;
+			}
+			if (v && val(m, v)->name)
+				nearest_offer(&near, sym_str(val(m, v)->name));
+		}
+	die(EX_BADUSE, "--outputs %s: no value of the main graph has that name%s%s", shown(name), near.best ? "; near it: " : "",
+	    near.best ? shown(near.best) : "");
+}
+
 static void shape(struct module *m, const struct pass_ctx *c)
 {
 	struct known *known;
@@ -93,6 +125,8 @@ static void shape(struct module *m, const struct pass_ctx *c)
 	bind_all(m, &bound);
 	for (size_t i = 0; i < externs.n; i++)
 		extern_bind(m, externs.a[i]);
+	for (size_t i = 0; i < outputs.n; i++)
+		add_output(m, outputs.a[i]);
 	infer_declared(m, &known);
 	if (bounds_above_zero(m))
 		infer_declared(m, &known);
@@ -103,7 +137,7 @@ static void shape(struct module *m, const struct pass_ctx *c)
 static const struct pass pass = {
 	.run = shape,
 	.contract =
-		"Needs nothing. Changes types only, inputs given with --const and operators given with --extern. Leaves every type as precise as the rules "
+		"Needs nothing. Changes types only, inputs given with --const, operators given with --extern and outputs given with --outputs. Leaves every type as precise as the rules "
 		"can make it.",
 };
 

@@ -51,7 +51,8 @@ static void put_summary(const char *tool)
 	int status;
 
 	printf("  %-12s ", tool);
-	fflush(stdout);
+	if (fflush(stdout))
+		die_errno(EX_IO, "standard output: writing failed");
 	if (posix_spawn(&child, path, NULL, NULL, argv, environ) || waitpid(child, &status, 0) < 0)
 		die_errno(EX_SYSTEM, "cannot run %s", tool);
 	if (status) /* it has said why */

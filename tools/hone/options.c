@@ -52,6 +52,7 @@ static const struct option_row rows[] = {
 
 	{"", 'o', "FOLDER", V_BUNDLE, "", "where to (MODEL.bundle)"},
 	{"", 'o', "STEM", V_BUILD | V_TUNE, "", "where to; without, MODEL in this directory"},
+	{"outputs", 0, "NAME,...", MODELS, "shape", "values within the model become outputs, too"},
 	{"alias", 0, "INPUT=OUTPUT", MODELS, "narrow layout plan",
 	 "the library keeps a state: each run's OUTPUT becomes\nthe next run's INPUT"},
 	{"last", 0, "OUTPUT", MODELS, "narrow",

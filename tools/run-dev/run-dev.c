@@ -48,10 +48,13 @@ enum {
 	OPT_SERVE,
 	OPT_SET,
 	OPT_STEPS,
+	OPT_OUTPUTS,
 	OPT_TARGET,
 	OPT_THREADS,
 	OPT_WEIGHTS
 };
+
+static VEC(const char *) wanted; /* outputs by name; none: all */
 
 static error_t option(int key, char *arg)
 {
@@ -79,6 +82,10 @@ static error_t option(int key, char *arg)
 		option_sizes_once("--set", arg);
 		sets = sets ? sym_str(intern_printf("%s,%s", sets, arg)) : arg;
 		return 0;
+	case OPT_OUTPUTS:
+		for (char *save, *name = strtok_r(arg, ",", &save); name; name = strtok_r(NULL, ",", &save))
+			vec_push(&wanted, name);
+		break;
 	case OPT_STEPS: stepped.steps = (long)option_count("--steps", arg, 1, INT_MAX); break;
 	case OPT_LOAD_STATE: stepped.load = arg; break;
 	case OPT_SAVE_STATE: stepped.save = arg; break;
@@ -91,19 +98,43 @@ static error_t option(int key, char *arg)
 	return 0;
 }
 
+static bool is_wanted(const char *name)
+{
+	for (size_t i = 0; i < wanted.n; i++)
+		if (!strcmp(wanted.a[i], name))
+			return true;
+	return !wanted.n;
+}
+
+/* Values within a model have no place of their own, or share it with others. */
+static void check_wanted(const struct hone_model *m)
+{
+	for (size_t k = 0; k < wanted.n; k++) {
+		bool found = false;
+		for (int i = 0; i < m->num_outputs; i++)
+			found |= !strcmp(m->outputs[i].name, wanted.a[k]);
+		if (!found)
+			die(EX_BADUSE,
+			    "--outputs %s: the library has no such output; a value within the model is kept by hone build --outputs",
+			    shown(wanted.a[k]));
+	}
+}
+
 static void write_outputs(struct library *l, struct tensor **out, const char *path, struct arena *a)
 {
-	int n = l->model->num_outputs;
-	struct named_tensor *t = ARENA_ARRAY(a, struct named_tensor, n);
+	int n = 0;
+	struct named_tensor *t = ARENA_ARRAY(a, struct named_tensor, l->model->num_outputs);
+
+	for (int i = 0; i < l->model->num_outputs; i++)
+		if (is_wanted(l->model->outputs[i].name))
+			t[n++] = (struct named_tensor){arena_str(a, l->model->outputs[i].name), out[i]};
 
 	if (filename_ends(path, ".npy")) {
 		if (n != 1)
 			die(EX_BADUSE, "-o %s: the model has %d outputs; they go into an .npz", path, n);
-		npy_write(path, out[0]);
+		npy_write(path, t[0].t);
 		return;
 	}
-	for (int i = 0; i < n; i++)
-		t[i] = (struct named_tensor){arena_str(a, l->model->outputs[i].name), out[i]};
 	npz_write(path, n, t);
 }
 
@@ -189,7 +220,7 @@ static void check_use(bool only_asks)
 {
 	if (stepped.steps && (bench || kernels))
 		die(EX_BADUSE, "--steps goes with neither --bench nor --kernels");
-	if (only_asks && (stepped.steps || spec.files.n || spec.ranges.n || sets))
+	if (only_asks && (stepped.steps || spec.files.n || spec.ranges.n || sets || wanted.n))
 		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
 	if ((bench || kernels) && target_is_emulated())
 		die(EX_NOTAVAIL, "%s: this machine is emulated, and its times say nothing; -o FILE.npz takes the outputs",
@@ -225,6 +256,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	double load = now_seconds();
 	library_open(&l, a->file[0], weights, threads);
 	load = now_seconds() - load;
+	check_wanted(l.model);
 	if (stepped.steps) {
 		struct tensor **out = steps_run(&l, &spec, &stepped, &arena);
 		if (a->out)
@@ -258,6 +290,7 @@ static int run(const struct tool *t, struct tool_args *a)
 }
 
 static const struct argp_option options[] = {
+	{"outputs", OPT_OUTPUTS, "NAME,...", 0, "-o: these outputs alone"},
 	{"input", 'i', "NAME=FILE.npy", 0, "contents of an input, or an .npz with several; the others are random"},
 	{"seed", OPT_SEED, "N", 0, "of the random inputs (default 0)"},
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "range of a random input"},
