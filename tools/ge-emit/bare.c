@@ -19,7 +19,7 @@ void bare_check(struct emission *e)
 	if (M->shaped)
 		die(EX_NOTAVAIL, "--freestanding: a size is known only in a run; give it to ge-shape (--set)");
 	if (M->states.n)
-		die(EX_NOTAVAIL, "--freestanding: the model keeps states; without --state they are inputs and outputs");
+		die(EX_NOTAVAIL, "--freestanding: the model keeps states; without --alias they are inputs and outputs");
 	for (uint32_t c = 0; c < M->calls.n; c++) {
 		const struct call *x = &M->calls.a[c];
 		if (!call_has_kernel(x))
