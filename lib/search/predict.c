@@ -64,6 +64,20 @@ double group_seconds(struct module *m, node_id fused, const struct target *t)
 	return seconds;
 }
 
+double group_seconds_by(struct module *m, node_id fused, const struct target *t, int threads)
+{
+	int64_t images;
+	struct lowered l = threads > 1 ? lower_fused(m, fused, t, NULL, &images) : (struct lowered){0};
+
+	if (!l.prog)
+		return group_seconds(m, fused, t);
+	l.prog->threads = threads;
+	schedule_with(l.prog, NULL, NULL);
+	double seconds = schedule_team_cost(l.prog, loop_cost(l.prog) * (double)images);
+	prog_free(l.prog);
+	return seconds;
+}
+
 /* Of kernel number k; known: 0, or what was found for it before. */
 static double kernel_seconds(struct model *M, uint32_t k, double *known)
 {

@@ -71,6 +71,8 @@ static const char *regroup(struct hone *h)
 		chain_word(h, STAGE_regroup, text(h, "--seconds=%g", share * seconds_left(h, now_seconds())));
 	if (trials && !strcmp(trials, "0"))
 		chain_word(h, STAGE_regroup, "--trials=0");
+	if (given_value(h, "threads"))
+		chain_word(h, STAGE_regroup, text(h, "--threads=%s", given_value(h, "threads")));
 	if (given_is(h, "report")) {
 		chain_word(h, STAGE_regroup, text(h, "--report=%s", groups_page(h)));
 		chain_word(h, STAGE_regroup, text(h, "--title=%s", title(h)));

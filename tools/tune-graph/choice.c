@@ -19,7 +19,25 @@ void choice_settle(uint32_t *group, uint32_t n)
 	map_free(&number);
 }
 
-static const char row_major[] = "row-major ";
+int choice_threads(const struct choice *c, uint32_t n, uint32_t g)
+{
+	for (uint32_t i = 0; c->threads && i < n; i++)
+		if (c->group[i] == g)
+			return c->threads[i];
+	return 0;
+}
+
+bool choice_is(const struct choice *c, const struct choice *other, uint32_t n)
+{
+	if (c->row_major != other->row_major || memcmp(c->group, other->group, n * sizeof *c->group))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if ((c->threads ? c->threads[i] : 0) != (other->threads ? other->threads[i] : 0))
+			return false;
+	return true;
+}
+
+static const char row_major[] = "row-major ", by[] = " by ";
 
 const char *choice_text(const struct choice *c, uint32_t n, struct arena *a)
 {
@@ -37,6 +55,8 @@ const char *choice_text(const struct choice *c, uint32_t n, struct arena *a)
 				fprintf(f, "%s%u", before, i);
 				before = " ";
 			}
+		if (choice_threads(c, n, g))
+			fprintf(f, " by %d", choice_threads(c, n, g));
 	}
 	textfile_close(f);
 	const char *copy = arena_str(a, text);
@@ -48,8 +68,10 @@ bool choice_parse(const char *text, uint32_t n, struct choice *out, struct arena
 {
 	uint32_t g = 1, *group = ARENA_ARRAY(a, uint32_t, n + 1);
 	size_t head = sizeof row_major - 1;
+	int *threads = ARENA_ARRAY(a, int, n + 1);
 
 	memset(group, 0, n * sizeof *group);
+	memset(threads, 0, n * sizeof *threads);
 	*out = (struct choice){.group = group, .row_major = !strncmp(text, row_major, head)};
 	for (const char *p = text + (out->row_major ? head : 0); *p;) {
 		char *end;
@@ -57,6 +79,14 @@ bool choice_parse(const char *text, uint32_t n, struct choice *out, struct arena
 		if (end == p || *p < '0' || *p > '9' || i >= n || group[i] || g > n)
 			return false;
 		group[i] = g;
+		if (!strncmp(end, by, sizeof by - 1)) {
+			unsigned long most = strtoul(end + sizeof by - 1, &end, 10);
+			if (most < 1 || most > PLAN_THREADS_MAX)
+				return false;
+			out->threads = threads;
+			for (uint32_t k = 0; k < n; k++)
+				threads[k] = group[k] == g ? (int)most : threads[k];
+		}
 		g += *end == ';';
 		p = end + (*end == ';');
 		p += *p == ' ';
@@ -71,6 +101,7 @@ struct units {
 	uint32_t n; /* statements */
 	const uint32_t *group;
 	bool row_major;
+	const int *threads;
 	uint32_t *unit; /* statement: its unit, from 0 */
 	uint32_t count;
 	bool *reads;   /* [unit * count + unit]: the first reads a result of the second */
@@ -85,9 +116,11 @@ static bool *pair(const struct units *u, bool *of, uint32_t x, uint32_t y) { ret
 /* The statement that makes an operand, + 1; 0: none. */
 static uint32_t maker(const struct units *u, val_id v) { return v && val(u->m, v)->kind == VAL_NODE ? u->at[val(u->m, v)->def] : 0; }
 
-static struct units units_of(struct module *m, const uint32_t *group, bool row_major)
+static struct units units_of(struct module *m, const struct choice *c)
 {
-	struct units u = {.m = m, .n = (uint32_t)graph(m, m->main)->nodes.n, .group = group, .row_major = row_major};
+	struct units u = {
+		.m = m, .n = (uint32_t)graph(m, m->main)->nodes.n, .group = c->group, .row_major = c->row_major, .threads = c->threads};
+	const uint32_t *group = c->group;
 
 	u.unit = xcalloc(u.n + 1, sizeof *u.unit);
 	u.at = xcalloc(m->nodes.n, sizeof *u.at);
@@ -169,7 +202,7 @@ static uint32_t *copy_of(const struct units *u, struct arena *a) { return arena_
 /* Does a group wait for its own results? */
 static bool has_cycle(struct module *m, const uint32_t *group)
 {
-	struct units u = units_of(m, group, false);
+	struct units u = units_of(m, &(struct choice){.group = group});
 	bool found = false;
 
 	for (uint32_t x = 0; x < u.count; x++)
@@ -181,11 +214,12 @@ static bool has_cycle(struct module *m, const uint32_t *group)
 static void add(struct choices *out, const struct units *u, uint32_t *group, const char *how)
 {
 	choice_settle(group, u->n);
+	struct choice c = {.group = group, .row_major = u->row_major, .threads = u->threads, .how = how};
 	for (size_t i = 0; i < out->n; i++)
-		if (out->a[i].row_major == u->row_major && !memcmp(out->a[i].group, group, u->n * sizeof *group))
+		if (choice_is(&c, &out->a[i], u->n))
 			return;
 	if (!has_cycle(u->m, group))
-		vec_push(out, (struct choice){.group = group, .row_major = u->row_major, .how = how});
+		vec_push(out, c);
 }
 
 /* Two groups as one: the one reads the other, or they read the same. */
@@ -233,6 +267,24 @@ static void add_cut(struct choices *out, const struct units *u, uint32_t at, boo
 		    arena_printf(a, "%s apart %s %s", unit_words(u, x, a), with ? "before" : "after", op_name(statement(u, at)->op)));
 }
 
+/* A group by fewer threads. */
+static void add_threads(struct choices *out, const struct units *u, uint32_t x, int most, struct arena *a)
+{
+	int *threads = ARENA_ARRAY(a, int, u->n + 1);
+	bool is_so = false;
+
+	for (uint32_t i = 0; i < u->n; i++) {
+		threads[i] = u->unit[i] == x ? most : u->threads ? u->threads[i] : 0;
+		is_so |= u->unit[i] == x && u->threads && u->threads[i] == most;
+	}
+	if (!is_so)
+		vec_push(out,
+			 (struct choice){.group = u->group,
+					 .row_major = u->row_major,
+					 .threads = threads,
+					 .how = arena_printf(a, "%s by %d thread%s", unit_words(u, x, a), most, most == 1 ? "" : "s")});
+}
+
 /* Is there a value between groups that ge-layout might lay out otherwise? */
 static bool has_images(const struct units *u)
 {
@@ -245,12 +297,14 @@ static bool has_images(const struct units *u)
 	return false;
 }
 
-void choices_near(struct module *m, const struct choice *from, struct choices *out, struct arena *a)
+void choices_near(struct module *m, const struct choice *from, int threads, struct choices *out, struct arena *a)
 {
-	struct units u = units_of(m, from->group, from->row_major);
+	struct units u = units_of(m, from);
 
 	if (!from->row_major && has_images(&u))
-		vec_push(out, (struct choice){.group = from->group, .row_major = true, .how = "row-major between groups"});
+		vec_push(out,
+			 (struct choice){
+				 .group = from->group, .row_major = true, .threads = from->threads, .how = "row-major between groups"});
 	for (uint32_t x = 0; x < u.count; x++) {
 		if (!is_group(&u, x))
 			continue;
@@ -264,5 +318,8 @@ void choices_near(struct module *m, const struct choice *from, struct choices *o
 		add_cut(out, &u, i, true, a);
 		add_cut(out, &u, i, false, a);
 	}
+	for (uint32_t x = 0; x < u.count; x++)
+		for (int most = 1; is_group(&u, x) && most < threads; most *= 2)
+			add_threads(out, &u, x, most, a);
 	units_free(&u);
 }

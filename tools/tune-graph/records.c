@@ -16,6 +16,24 @@ static const char *field(const struct kb_record *r, const char *name)
 
 static double number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
 
+/* What is measured by several threads is another task. */
+static const char *task_of(const struct book *b, const struct segment *s, struct arena *a)
+{
+	return b->threads > 1 ? arena_printf(a, "%d threads: %s", b->threads, s->text) : s->text;
+}
+
+/* The text of a segment whose task that is; NULL: it is of other threads. */
+static const char *text_of(const struct book *b, const char *task)
+{
+	static const char of[] = " threads: ";
+	char *end;
+	long threads = strtol(task, &end, 10);
+
+	if (end == task || strncmp(end, of, sizeof of - 1))
+		return b->threads > 1 ? NULL : task;
+	return threads == b->threads ? end + sizeof of - 1 : NULL;
+}
+
 /* Is the record of this machine and user, with weights as cold as now? */
 static bool is_measured_so(const struct book *b, const struct kb_record *r)
 {
@@ -72,7 +90,7 @@ static struct kb_record record_of(const struct book *b, const char *task, const 
 void book_put(const struct book *b, const struct segment *s, const struct choice *c, int remeasurement, double mean)
 {
 	struct arena a = {0};
-	struct kb_record r = record_of(b, s->text, choice_text(c, s->n, &a), &a);
+	struct kb_record r = record_of(b, task_of(b, s, &a), choice_text(c, s->n, &a), &a);
 
 	kb_set_field(&r, "base", choice_text(&s->usual, s->n, &a), &a);
 	kb_set_field(&r, "how", c->how, &a);
@@ -105,12 +123,17 @@ static const char *hex(struct digest d, struct arena *a)
 	return arena_str(a, text);
 }
 
-static const char *model_task(struct digest model, struct arena *a) { return arena_printf(a, "model %s", hex(model, a)); }
+static const char *model_task(const struct book *b, struct digest model, struct arena *a)
+{
+	const char *name = hex(model, a);
+
+	return b->threads > 1 ? arena_printf(a, "%d threads: model %s", b->threads, name) : arena_printf(a, "model %s", name);
+}
 
 void book_put_whole(const struct book *b, struct digest model, struct digest plan, const struct measurement *m)
 {
 	struct arena a = {0};
-	struct kb_record r = record_of(b, model_task(model, &a), hex(plan, &a), &a);
+	struct kb_record r = record_of(b, model_task(b, model, &a), hex(plan, &a), &a);
 
 	measurement_put(&r, m, &a);
 	commit(b, &r, &a);
@@ -123,7 +146,7 @@ enum verdict book_recall_whole(const struct book *b, struct digest model, struct
 	struct arena a = {0};
 	enum verdict v = VERDICT_COUNT;
 
-	kb_find(b->kb, "graph", model_task(model, &a), &l, &a);
+	kb_find(b->kb, "graph", model_task(b, model, &a), &l, &a);
 	for (size_t i = 0; i < l.n && (v == VERDICT_COUNT || v == VERDICT_UNSURE); i++)
 		if (is_measured_so(b, &l.a[i]) && !strcmp(field(&l.a[i], "plan"), hex(plan, &a))) {
 			*m = read_measurement(&l.a[i], keep);
@@ -136,7 +159,7 @@ enum verdict book_recall_whole(const struct book *b, struct digest model, struct
 void book_put_searched(const struct book *b, const struct segment *s)
 {
 	struct arena a = {0};
-	struct kb_record r = record_of(b, s->text, choice_text(s->won ? s->won : &s->usual, s->n, &a), &a);
+	struct kb_record r = record_of(b, task_of(b, s, &a), choice_text(s->won ? s->won : &s->usual, s->n, &a), &a);
 
 	kb_set_field(&r, "base", choice_text(&s->usual, s->n, &a), &a);
 	kb_set_field(&r, "trials", arena_printf(&a, "%zu", b->trials), &a);
@@ -153,7 +176,7 @@ void book_recall(const struct book *b, struct segment *s, bool here, struct aren
 
 	s->won = NULL;
 	s->foreign = false;
-	kb_find(b->kb, "graph", s->text, &l, a);
+	kb_find(b->kb, "graph", task_of(b, s, a), &l, a);
 	for (size_t i = l.n; i-- > 0;) {
 		r = &l.a[i];
 		bool so = is_measured_so(b, r);
@@ -161,11 +184,11 @@ void book_recall(const struct book *b, struct segment *s, bool here, struct aren
 		if ((here && !so) || !choice_parse(field(r, "plan"), s->n, won, a))
 			l.a[i] = l.a[--l.n];
 	}
-	r = kb_best_plan(&l, s->text, b->target, base, cold_text(b, a), a);
+	r = kb_best_plan(&l, task_of(b, s, a), b->target, base, cold_text(b, a), a);
 	while (r && b->trusted && !kb_is_trusted(b->kb, r)) {
 		s->foreign = true;
 		l.a[r - l.a] = l.a[--l.n];
-		r = kb_best_plan(&l, s->text, b->target, base, cold_text(b, a), a);
+		r = kb_best_plan(&l, task_of(b, s, a), b->target, base, cold_text(b, a), a);
 	}
 	s->overtaken = r && !kb_stands(kb_standing(b->kb, r, b->target, a));
 	if (s->overtaken)
@@ -195,9 +218,11 @@ void book_paces(const struct book *b, struct paces *out, struct arena *a)
 	struct kb_list l = {0};
 
 	kb_find(b->kb, "graph", NULL, &l, a);
-	for (size_t i = 0; i < l.n; i++)
-		if (is_measured_so(b, &l.a[i]))
-			paces_add(out, field(&l.a[i], "task"), number(&l.a[i], "predicted"), candidate_seconds(&l.a[i], a));
+	for (size_t i = 0; i < l.n; i++) {
+		const char *task = text_of(b, field(&l.a[i], "task"));
+		if (task && is_measured_so(b, &l.a[i]))
+			paces_add(out, task, number(&l.a[i], "predicted"), candidate_seconds(&l.a[i], a));
+	}
 }
 
 double book_choices(const struct book *b, const struct segment *s, struct choices *out, struct arena *a)
@@ -206,7 +231,7 @@ double book_choices(const struct book *b, const struct segment *s, struct choice
 	const char *base = choice_text(&s->usual, s->n, a);
 	double seconds = 0;
 
-	kb_find(b->kb, "graph", s->text, &l, a);
+	kb_find(b->kb, "graph", task_of(b, s, a), &l, a);
 	for (size_t i = 0; i < l.n; i++) {
 		const struct kb_record *r = &l.a[i];
 		struct choice c = {.how = field(r, "how"), .predicted = number(r, "predicted"), .measured = true};
@@ -227,7 +252,7 @@ void book_recall_choice(const struct book *b, const struct segment *s, struct ch
 	struct kb_list l = {0};
 
 	c->measured = false;
-	kb_find(b->kb, "graph", s->text, &l, a);
+	kb_find(b->kb, "graph", task_of(b, s, a), &l, a);
 	for (size_t i = 0; i < l.n && !c->measured; i++) {
 		const struct kb_record *r = &l.a[i];
 		if (!kb_get_field(r, "verdict") || (!remeasurement && kb_get_field(r, "mean")) || !is_measured_so(b, r) ||

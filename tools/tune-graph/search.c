@@ -70,7 +70,7 @@ static void predict(struct tuning *t, const struct choice *from, struct choice *
 {
 	const struct segment *s = t->bench.segment;
 	const char *reason = search_is_over(t) ? "the time is over" : "it is the usual one";
-	bool usual = !c->row_major && !memcmp(c->group, s->usual.group, s->n * sizeof *c->group);
+	bool usual = choice_is(c, &s->usual, s->n);
 
 	if (c->predicted > 0)
 		return;
@@ -178,7 +178,7 @@ static void walk(struct tuning *t, struct module *m)
 	for (int step = 0; step < STEPS_MOST && from; step++) {
 		struct choices l = step ? (struct choices){0} : s->first;
 		if (!l.n)
-			choices_near(m, from, &l, &t->arena);
+			choices_near(m, from, t->bench.threads, &l, &t->arena);
 		struct choice *next = try_choices(t, from, &l);
 		bool better = next && (!best || next->result.ratio < AHEAD * best->result.ratio);
 		best = better ? next : best;
@@ -225,7 +225,7 @@ static void look(struct tuning *t, struct segment *s, bool all)
 	struct module *m = open_segment(t, s);
 	s->usual.predicted = bench_predict(&t->bench, &s->usual, &t->arena, &reason);
 	s->least = s->usual.predicted;
-	choices_near(m, &s->usual, &s->first, &t->arena);
+	choices_near(m, &s->usual, t->bench.threads, &s->first, &t->arena);
 	for (size_t i = 0; i < s->first.n && !search_is_over(t) && (all || s->first.a[i].row_major); i++) {
 		predict(t, &s->usual, &s->first.a[i]);
 		expect(t, s, &s->first.a[i]);

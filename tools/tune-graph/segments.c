@@ -422,8 +422,10 @@ static void plan_place(const struct segment *s, const struct way *w, sym graph, 
 			its = its ? its : plan_text_add(out, graph, ordinal);
 			vec_push(&its->node, w->name[i]);
 		}
-		if (its)
+		if (its) {
 			its->row_major = group_is_rows(s, c, w, g);
+			its->threads = choice_threads(c, s->n, g);
+		}
 	}
 }
 

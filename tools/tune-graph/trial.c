@@ -9,6 +9,7 @@
 #include "common/facts.h"
 #include "common/outfile.h"
 #include "common/progress.h"
+#include "graph/fused.h"
 #include "graph/stream.h"
 #include "search/predict.h"
 #include "target/target.h"
@@ -92,6 +93,7 @@ static void write_plan(const struct bench *b, const struct choice *c, const char
 				continue;
 			its = its ? its : plan_text_add(&p, g->name, 1);
 			its->row_major = c->row_major;
+			its->threads = choice_threads(c, b->segment->n, k);
 			vec_push(&its->node, val(b->m, plan_result(node(b->m, g->nodes.a[i])))->name);
 		}
 	}
@@ -101,10 +103,22 @@ static void write_plan(const struct bench *b, const struct choice *c, const char
 	plan_text_free(&p);
 }
 
-/* Joins kernels of a graph with layouts, as a build does, into STEM.joined.g. False: the tool refused. */
+/* Joins kernels of a graph with layouts, as a build for one thread does, into STEM.joined.g. False: the tool refused. */
 static bool join(const struct bench *b, const char *laid, const char *stem, struct arena *a)
 {
-	return !tool_run(b, NULL, (const char *const[]){"ge-join", "-q", "-o", arena_printf(a, "%s.joined.g", stem), laid, NULL});
+	const char *joined = arena_printf(a, "%s.joined.g", stem);
+
+	if (b->threads > 1)
+		return !tool_run(b, NULL, (const char *const[]){"ge-layout", "-q", "-o", joined, laid, NULL});
+	return !tool_run(b, NULL, (const char *const[]){"ge-join", "-q", "-o", joined, laid, NULL});
+}
+
+/* By as many threads as the library has, or fewer if the graph says so. */
+static double seconds_of(const struct bench *b, struct module *m, node_id fused)
+{
+	int most = fused_threads(m, fused);
+
+	return group_seconds_by(m, fused, target_host(), most && most < b->threads ? most : b->threads);
 }
 
 /* Makes STEM.joined.g of the segment, with these groups. False: a tool refused. */
@@ -131,7 +145,7 @@ double bench_predict(struct bench *b, const struct choice *c, struct arena *a, c
 	struct module *m = stream_read_only(r);
 	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++)
 		if (node(m, graph(m, m->main)->nodes.a[i])->op == OP_Fused)
-			seconds += group_seconds(m, graph(m, m->main)->nodes.a[i], target_host());
+			seconds += seconds_of(b, m, graph(m, m->main)->nodes.a[i]);
 	module_free(m);
 	stream_close(r);
 	*why = isfinite(seconds) ? NULL : "a group has no kernel";
@@ -145,8 +159,13 @@ static bool build_joined(const struct bench *b, const char *stem, struct arena *
 	const char *given = arena_printf(a, "%s.given.g", stem), *planned = arena_printf(a, "%s.planned.g", stem);
 	const char *joined = arena_printf(a, "%s.joined.g", stem);
 
-	return !tool_run(b, NULL, (const char *const[]){"ge-schedule", "-q", "-o", given, joined, NULL}) &&
-	       !tool_run(b, NULL, (const char *const[]){"ge-plan", "-q", "-o", planned, given, NULL}) &&
+	const char *threads = arena_printf(a, "--threads=%d", b->threads);
+	const char *const alone[] = {"ge-schedule", "-q", "-o", given, joined, NULL};
+	const char *const team[] = {"ge-schedule", "--model=none", "--no-records", "-q",
+				    "-o",          given,          joined,         NULL}; /* those are of one thread */
+
+	return !tool_run(b, NULL, b->threads > 1 ? team : alone) &&
+	       !tool_run(b, NULL, (const char *const[]){"ge-plan", "-q", threads, "-o", planned, given, NULL}) &&
 	       !tool_run(b, NULL, (const char *const[]){"ge-emit", "-q", "-o", stem, planned, NULL});
 }
 

@@ -31,7 +31,8 @@ enum {
 	OPT_REPORT,
 	OPT_TITLE,
 	OPT_RECALL,
-	OPT_TARGET
+	OPT_TARGET,
+	OPT_THREADS
 };
 enum { TRIALS = 4 };
 #define TRY_SECONDS   2.0  /* of one measurement of a segment, */
@@ -42,7 +43,8 @@ static int64_t cold_mb = -1;
 static const char *kb_file, *segment_given, *written_path, *report_file, *title;
 static bool list_segments, recall;
 static struct target target; /* that plans are of */
-static struct tuning tuning = {.trials = TRIALS, .seed = 1, .whole.verdict = VERDICT_COUNT, .bench.seconds = TRY_SECONDS};
+static struct tuning tuning = {
+	.trials = TRIALS, .seed = 1, .whole.verdict = VERDICT_COUNT, .bench = {.seconds = TRY_SECONDS, .threads = 1}};
 static struct scratch scratch;
 static struct outfile page; /* of --report */
 
@@ -367,6 +369,7 @@ static error_t option(int key, char *arg)
 	case OPT_REPORT: report_file = arg; return 0;
 	case OPT_TITLE: title = arg; return 0;
 	case OPT_SEED: tuning.seed = option_count("--seed", arg, 0, UINT32_MAX); return 0;
+	case OPT_THREADS: tuning.bench.threads = (int)option_count("--threads", arg, 1, PLAN_THREADS_MAX); return 0;
 	case OPT_SEGMENTS: list_segments = true; return 0;
 	case OPT_SEGMENT: segment_given = arg; return 0;
 	case OPT_WRITE_PLAN: written_path = arg; return 0;
@@ -484,6 +487,7 @@ static int run(const struct tool *tool, struct tool_args *a)
 	t->book.tool = arena_printf(&t->arena, "tune-graph %s --seed=%llu", HONE_VERSION, (unsigned long long)t->seed);
 	t->book.target = target_row(&target);
 	t->book.trials = t->trials;
+	t->book.threads = t->bench.threads;
 	bench_open(t);
 	t->deadline = seconds > 0 ? now_seconds() + seconds : 0;
 	if (recall)
@@ -525,6 +529,7 @@ static const struct argp_option options[] = {
 	{"cold-weights", OPT_COLD, "MB", 0, "weights of timed runs move between copies of so much in all (default: as the model has)", -1},
 	{"seed", OPT_SEED, "N", 0, "of the order in which two libraries are timed; 1", -1},
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base (default: the user's)", -1},
+	{"threads", OPT_THREADS, "N", 0, "libraries use at most N threads, and a group may use fewer (1)", -1},
 	{"segments", OPT_SEGMENTS, 0, 0, "print the segments, a line of text each, and tune nothing", -1},
 	{"segment", OPT_SEGMENT, "TEXT", 0, "tune this segment alone; records go to standard output", -1},
 	{"recall", OPT_RECALL, 0, 0,

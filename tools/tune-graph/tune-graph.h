@@ -13,12 +13,13 @@
 /* A way to group the statements of a segment. Groups are numbered from 1, by their first statements; 0: in none. */
 struct choice {
 	const uint32_t *group;
-	bool row_major;   /* values between its groups stay so, whatever ge-layout would choose */
-	const char *how;  /* in words: what differs from the usual */
-	double predicted; /* seconds, by the cost model; infinite: it has no kernels. 0: not yet known */
-	double expected;  /* seconds on this machine */
-	bool like_usual;  /* that is the prediction by how long the usual groups take beside theirs, */
-	size_t like;      /* else by so many other segments; 0: the prediction itself */
+	bool row_major;     /* values between its groups stay so, whatever ge-layout would choose */
+	const int *threads; /* statement: how many its group uses at most, 0: all; NULL: all use all */
+	const char *how;    /* in words: what differs from the usual */
+	double predicted;   /* seconds, by the cost model; infinite: it has no kernels. 0: not yet known */
+	double expected;    /* seconds on this machine */
+	bool like_usual;    /* that is the prediction by how long the usual groups take beside theirs, */
+	size_t like;        /* else by so many other segments; 0: the prediction itself */
 	bool measured;
 	struct measurement result; /* against the usual */
 	const char *kernels,
@@ -28,9 +29,15 @@ struct choices {
 	struct choice *a;
 	size_t n, cap;
 };
-/* The ways that are one step from one, for the module of a segment (its main graph: a node a statement). Arena. */
-void choices_near(struct module *m, const struct choice *from, struct choices *out, struct arena *a);
-/* "0 1 2; 3 4", or "row-major 0 1 2; 3 4": the statements of each group; and back. False: no such text for n statements. */
+/* The ways that are one step from one, for the module of a segment (its main graph: a node a statement), where the library has so many threads.
+ * Arena. */
+void choices_near(struct module *m, const struct choice *from, int threads, struct choices *out, struct arena *a);
+/* Are both the same, for n statements? */
+bool choice_is(const struct choice *c, const struct choice *other, uint32_t n);
+/* How many threads group g uses at most; 0: all. */
+int choice_threads(const struct choice *c, uint32_t n, uint32_t g);
+/* "0 1 2; 3 4", or "row-major 0 1 2 by 1; 3 4", where one group uses one thread: the statements of each group; and back. False: no such text for n
+ * statements. */
 const char *choice_text(const struct choice *c, uint32_t n, struct arena *a);
 bool choice_parse(const char *text, uint32_t n, struct choice *out, struct arena *a);
 /* Numbers groups by their first statements. */
@@ -137,6 +144,7 @@ struct bench {
 	const char *tools;  /* where the other tools are */
 	uint64_t cold_bytes;
 	double seconds;          /* of one measurement, at most */
+	int threads;             /* of the libraries */
 	struct segment *segment; /* whose tools run; NULL: of the whole model */
 	struct module *m;        /* of the segment */
 	struct digest digest;
@@ -180,6 +188,7 @@ struct book {
 	const char *target;
 	uint64_t cold_bytes;
 	size_t trials; /* asked for, of a segment */
+	int threads;   /* of what is measured */
 	bool trusted;  /* only what was measured here, or came with hone, wins */
 };
 /* What is known of the segment: if it was searched, and the plan that wins, by the knowledge base's rule; here: of what was measured here and so
