@@ -17,6 +17,7 @@ from torch._dynamo.utils import get_static_address_type
 
 from . import tools
 from .library import Model
+from .plain import plain
 
 
 def _is_constant(x):
@@ -33,7 +34,7 @@ class _Frozen(torch.nn.Module):
 
     def __init__(self, graph, examples):
         super().__init__()
-        self.graph, self.plan, self.inputs, self.dynamic = graph, [], [], []
+        self.graph, self.plan, self.inputs, self.dynamic = plain(graph), [], [], []
         seen = [node.meta.get("example_value") for node in graph.graph.nodes if node.op == "placeholder"]  # with sizes as Dynamo names them
         examples = [x if _is_constant(x) or s is None else s for x, s in zip(examples, seen)]
         for i, x in enumerate(examples):
