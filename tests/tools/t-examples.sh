@@ -10,7 +10,9 @@ prepared $? "make install"
 # Another machine is this one, an editor changes nothing, and a training takes one second.
 command_of() { { echo '#!/bin/sh'; cat; } >"commands/$1" && chmod +x "commands/$1"; }
 mkdir commands
-printf '%s\n' 'while [ "${1#-}" != "$1" ]; do case $1 in -[opl]) shift ;; esac; shift; done' 'shift' '[ "$1" != -- ] || shift' 'exec sh -c "$*"' | command_of ssh
+options='while [ "${1#-}" != "$1" ]; do case $1 in -[lopnc]) shift ;; esac; shift; done'
+printf '%s\n' "$options" 'shift' '[ "$1" != -- ] || shift' 'exec sh -c "$*"' | command_of ssh
+printf '%s\n' "$options" 'exec "$@"' | command_of srun
 for name in scp vi; do true | command_of $name; done
 echo 'echo 1' | command_of python3
 PATH=$here/commands:$here/stage/opt/hone/bin:/usr/bin:/bin HOME=$here EDITOR=vi SHELL=/bin/sh HONE_BLOBS=$here/blobs
@@ -28,6 +30,8 @@ tune-model.1|rm ~/.local|what tune-model learn wrote
 hone.1|hone tune|README has it
 hone.1|hone quantize|README has it
 hone.1|hone advise|README has it
+slow.md|hone bench model.onnx --set|README has it
+slow.md|hone advise|README has it
 tune-graph.1|--cold-weights|a sweep as the next one's, with slower timings
 tune-grad.1|torch_plan.py|wants PyTorch: t-torch.sh
 tune-grad.1|tune-grad advise|a timeline of torch_plan.py: t-torch.sh
@@ -36,7 +40,7 @@ END
 shortened() {
 	sed 's/--seconds [0-9]*/--seconds 1/; s/tune-op \(--task\|--trace\|-o\|model.g\)/tune-op --trials 1 \1/
 		s/tune-graph --segment /tune-graph --seconds 1 --segment /; s/| diff .*/& || [ $? = 1 ]/; s/ge-diff [^;|]*/{ & || [ $? = 1 ]; }/
-		s/128x768 768x768c/8x32 32x32c/; s/calibrate --hosts hosts/& --max 4096/'
+		s/128x768 768x768c/8x32 32x32c/; s/calibrate --hosts hosts/& --max 4096/; s/parallel -a/parallel -j1 -a/'
 }
 
 # text_of PAGE: its commands.
@@ -136,10 +140,10 @@ run_page() {
 	is "$status, $(($(grep -c . commands.sh) > 0))" "0, 1" "$name: $(grep -c . commands.sh) lines of commands, $(awk -F "[ms ]+" "NR == 2 { printf \"%.1f\", \$2 + \$4 }" took) s of processor time" || tail -n 5 err | marked "# "
 	cd "$here" || exit 1
 }
-for page in ${PAGES:-$top/README.md $top/doc/hone.7 $top/tools/*/*.1}; do
+for page in ${PAGES:-$top/README.md $top/doc/slow.md $top/doc/cluster.md $top/doc/hone.7 $top/tools/*/*.1}; do
 	[ ! -x "$top/bin/$(basename "$page" .1)" ] && [ "${page%.1}" != "$page" ] || run_page "$page"
 done
 nothing "every line of the list of commands that are not run is of use" "$(while IFS='|' read -r page part why; do
-	text_of "$(ls "$top/$page" "$top/tools/${page%.1}/$page" 2>/dev/null)" | grep -qF -e "$part" || echo "$page: $part"
+	text_of "$(ls "$top/$page" "$top/doc/$page" "$top/tools/${page%.1}/$page" 2>/dev/null)" | grep -qF -e "$part" || echo "$page: $part"
 done <unrun)"
 done_testing
