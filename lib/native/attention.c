@@ -490,7 +490,7 @@ static inline void attention_tanhs(attention_floats *x)
 {
 	const float to_int = 0x1.8p23f + 127;
 	const attention_ints sign = (attention_ints)*x & INT32_MIN;
-	attention_floats t = (attention_floats)((attention_ints)*x & INT32_MAX), ten = t * 0 + 10, k, n, h, z, s, p;
+	attention_floats t = (attention_floats)((attention_ints)*x & INT32_MAX), ten = (attention_floats){0} + 10, k, n, h, z, s, p;
 	attention_ints far = t > 10;
 
 	t = (attention_floats)(((attention_ints)ten & far) | ((attention_ints)t & ~far));

@@ -30,6 +30,7 @@ stays() {
 becomes 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5]' ''
 becomes 'q:f32[2,6,9,8] k:f32[2,2,9,8] v:f32[2,2,9,5]' 'is_causal=1 scale=0.7'
 becomes 'q:f32[2,9,24] k:f32[2,7,24] v:f32[2,7,15]' 'q_num_heads=3 kv_num_heads=3 softcap=1.5'
+becomes 'q:f32[2,3,9,8] k:f32[2,3,7,8] v:f32[2,3,7,5]' 'scale=3e38 softcap=0.7' # scores are infinite
 becomes 'q:f32[2,9,48] k:f32[2,11,16] v:f32[2,11,10] m:f32[6,9,11]' 'q_num_heads=6 kv_num_heads=2 right_window_size=1'
 becomes 'q:f32[2,6,9,8] k:f32[2,2,11,8] v:f32[2,2,11,5] m:bool[2,1,9,11]' ''
 becomes 'q:f32[2,6,1,8] k:f32[2,2,11,8] v:f32[2,2,11,5] m:bool[2,6,1,11]' 'left_window_size=12'
