@@ -22,9 +22,10 @@ sys.path[:0] = [os.path.join(top, "tests/model"), os.path.join(top, "bench"), os
 from library import Library  # noqa: E402
 from native import Model  # noqa: E402
 
-sizes = os.environ.get("SIZES", "layers=8 hidden=1024 heads=16 groups=4 size=64 inner=2816 vocab=32000 longest=4608 window=512").split()
+sizes = os.environ.get("SIZES", "layers=8 hidden=1024 heads=16 groups=4 size=64 inner=2816 vocab=32000 longest=4608").split()
 of = {k: int(v) for k, v in (s.split("=") for s in sizes)}
 llm = os.path.join(top, "examples/llm")
+windows = {"phi": 512, "gemma": 512}  # of the families that have some
 caches = [f"{i}.{kind}" for i in range(of["layers"]) for kind in ("key", "value")]
 
 
@@ -79,7 +80,7 @@ def families(words):
         for level in given.level or (0, 4):
             os.makedirs(f"{family}{level}")  # a library is opened once by its name
             os.chdir(f"{family}{level}")
-            decoder(family, f"level={level}")
+            decoder(family, f"level={level}", *([f"window={windows[family]}"] if family in windows else []))
             subprocess.run(["sh", f"{llm}/build.sh", "m.onnx", str(longest), "32"], check=True)
             steps = Model("llm.so").steps()
             print(f"{family}, accuracy_level {level}: {sum(s.slow == 1 for s in steps)} of {len(steps)} steps on the slow path", flush=True)
