@@ -55,6 +55,30 @@ ok $? "ge-layout says why"
 HONE_KB=none tune-graph --trials 0 m.g -o none.g 2>err && same_graph none.g usual.g
 ok $? "without records the groups are the usual ones"
 
+# A group that uses one thread: in a record of two threads, in a plan; of one thread it is another task.
+sed 's/^task /&2 threads: /; s/^\(plan [0-9 ]*\)/\1 by 1/' won >few && kb put --kb few.kb <few 2>err && HONE_KB=few.kb tune-graph --threads 2 --trials 0 --write-plan few.plan m.g -o few.g 2>err
+is "$? $(grep -c '^threads 1 group ' few.plan) $(grep -c 'of the usual time' err)" "0 1 1" "a record of fewer threads is in the plan"
+ge-dump few.g | grep -q 'threads=1' && ge-plan -q --threads 2 few.g | ge-emit -q -o few && equal few.so m.g && HONE_KB=few.kb tune-graph --trials 0 m.g -o none.g 2>err && same_graph none.g usual.g
+ok $? "it is compiled, and computes the same; by one thread the groups are the usual ones"
+
+# Layouts at a cut: two segments with row-major ends were timed to be faster. One of them alone is none that fits.
+measured() { awk -v rows="$1" 'BEGIN { RS = ""; FS = "\n" }
+	/\nsamples/ && !/\nremeasurement/ {
+		print "hone-kb 1\nrecord"
+		for (i = 2; i <= NF; i++) {
+			if (rows) { sub(/^samples .*/, "samples 1000/1000 1000/1000", $i); if ($i ~ /^task /) { sub(/ -> %[0-9]+@0,2,3,1$/, "", $i); sub(/@0,2,3,1/, "", $i) } }
+			sub(/^verdict .*/, "verdict tie", $i)
+			if ($i !~ /^(record|seal|mean|remeasurements) /) print $i
+		}
+		print ""
+	}' one; }
+{ measured 0; measured 1 | awk 'BEGIN { RS = "" } NR == 1 { print $0 "\n" }'; } | kb put --here --kb turned.kb 2>err
+HONE_KB=turned.kb tune-graph --cold-weights 0 --trials 0 m.g -o turned.g 2>err && same_graph turned.g usual.g
+ok $? "the best of one segment is not that of the model"
+measured 1 | kb put --here --kb turned.kb 2>err
+HONE_KB=turned.kb tune-graph --cold-weights 0 --trials 0 --write-plan turned.plan m.g -o turned.g 2>err && equal turned.g m.g
+is "$? $(grep -c '^row-major ' turned.plan) $(grep -c '1 of 1 cuts pass images row-major' err)" "0 1 1" "both are taken"
+
 # The page: each segment, and a second picture of the one that has other groups.
 HONE_KB=won.kb tune-graph --trials 0 --report page.html --title digits m.g -o reported.g 2>err && same_graph reported.g won.g
 is "$(grep -c '^<svg ' page.html) $(grep -c '^<h2>Segment' page.html) $(grep -c '<figcaption>after: 0.500 of that time' page.html) $(grep -c 'http\|<script\|<link\|src=' page.html)" \
