@@ -20,7 +20,7 @@ struct hone_step { /* one call of a kernel, in order */
 	const char *kernel, *node;
 	const char *ops;  /* the operators that it computes, "Conv+Clip"; of many the first ones */
 	const char *why;  /* slow == 1: why it has no kernel; else "" */
-	double flops;     /* 0: not known; as the next two */
+	double flops;     /* in a run, of all steps of a loop if their number is known; 0: not known; as the next two */
 	double bytes;     /* of its operands, constants and results, each read or written once */
 	double predicted; /* seconds, by the cost model */
 	int slow;         /* 0: a kernel, or a branch or loop ("flow"); 1: the evaluator runs it; 2: C of the library's own */

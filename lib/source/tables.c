@@ -1,6 +1,8 @@
 /* The tables of a model: sizes, digest, inputs, outputs, steps; and what its code needs of a CPU. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include "source/source_impl.h"
+#include "model/control.h"
 #include "model/state.h"
 #include "op/op.h"
 #include "op/value_tensor.h"
@@ -157,9 +159,40 @@ static double step_bytes(struct module *m, const struct node *n)
 	return sum;
 }
 
+/* How often a run of control call x runs its bodies: the steps of a loop, where their number is constant; else 1. */
+static double body_runs(struct module *m, const struct call *x)
+{
+	const struct node *n = node(m, x->alone);
+	val_id trips = n->nin ? n->in[0] : 0;
+
+	if (x->control->use == BODY_SCAN && !value_varies(m, n->in[x->control->loop.ncarried]))
+		return (double)slices_of(m, n->in[x->control->loop.ncarried], scan_number(n, "scan_input_axes", 0)).n;
+	if (x->control->use != BODY_LOOP || !trips || val(m, trips)->kind != VAL_CONST)
+		return 1;
+	double count = (double)*(const int64_t *)tensor_data(m, val(m, trips)->tensor);
+	return count > 0 ? count : 0;
+}
+
+/* How often a run of the model runs each section. Those that run a section come before it. */
+static double *section_runs(struct emission *e)
+{
+	struct model *M = e->M;
+	double *runs = xcalloc(M->sections.n, sizeof *runs);
+
+	runs[0] = 1;
+	for (size_t s = 0; s < M->sections.n; s++)
+		for (uint32_t c = M->sections.a[s].first; c < M->sections.a[s].end; c++) {
+			const struct control *x = M->calls.a[c].control;
+			for (uint32_t k = 0; x && k < x->nbody; k++)
+				runs[M->section_of[x->body[k]] - 1] += runs[s] * body_runs(M->m, &M->calls.a[c]);
+		}
+	return runs;
+}
+
 static void put_step_table(struct emission *e, FILE *f)
 {
 	struct module *m = e->M->m;
+	double *runs = section_runs(e);
 
 	fprintf(f, "static const struct hone_step step[] = {\n");
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
@@ -173,9 +206,11 @@ static void put_step_table(struct emission *e, FILE *f)
 		put_string(f, step_ops(m, node(m, x->node)));
 		fprintf(f, ", ");
 		put_string(f, slow == 1 && x->why ? x->why : "");
-		fprintf(f, ", %.0f, %.0f, %.3g, %d},\n", step_flops(m, x), x->control ? 0 : step_bytes(m, node(m, x->node)),
-			fused_seconds(m, x->node), slow);
+		double times = runs[e->M->section_of[node(m, x->node)->graph] - 1];
+		fprintf(f, ", %.0f, %.0f, %.3g, %d},\n", times * step_flops(m, x), x->control ? 0 : times * step_bytes(m, node(m, x->node)),
+			times * fused_seconds(m, x->node), slow);
 	}
+	free(runs);
 	fprintf(f, "\t{\"\", \"\", \"\", \"\", 0, 0, 0, 0},\n};\n");
 }
 

@@ -267,4 +267,41 @@ for t in 0 1 3; do
 done
 run-dev long.so --set n=5 --range t=2:2 --bench --kernels --seconds 0.01 >out && [ "$(grep -c '^k0[01]  *70 ' out)" = 2 ]
 ok $? "and times" || cat out
+# Operations of a loop's body are those of all its steps, where their number is known; of a loop within a loop, too.
+for trips in '@n' k; do
+	ge-load -o counted.g <<-END
+		hone-text 1
+		module ir=8 opset=17
+		const n = i64[] [5]
+		const three = i64[] [3]
+		const t = bool[] [1]
+		graph inner {
+		  input i: i64[]
+		  input c: bool[]
+		  input a: f32[8,8]
+		  b = MatMul(a, a)
+		  d = Identity(c)
+		  output d = d
+		  output b = b
+		}
+		graph outer {
+		  input i: i64[]
+		  input c: bool[]
+		  input a: f32[8,8]
+		  b = Loop(@three, c, a) {body=graph inner}
+		  d = Identity(c)
+		  output d = d
+		  output b = b
+		}
+		graph main {
+		  input x: f32[8,8]
+		  input k: i64[]
+		  y = Loop($trips, @t, x) {body=graph outer}
+		  output y = y
+		}
+	END
+	ge-shape counted.g | ge-fuse | ge-layout | ge-plan -q | ge-emit --no-compile -o counted
+	grep -o '"MatMul", "", [0-9]*' counted.c
+done >counts
+is "$(tr '\n' ' ' <counts)" "\"MatMul\", \"\", $((15 * 1024)) \"MatMul\", \"\", $((3 * 1024)) " "operations of loops"
 done_testing
