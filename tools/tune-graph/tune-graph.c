@@ -245,8 +245,8 @@ static void look_at_turns(struct tuning *t, struct segments *s)
 			search_glance(t, &s->a.a[i]);
 }
 
-/* Layouts that pass the cuts: while segments on the path that is expected to be the best were not searched, they are. In the end only what was timed
- * counts. */
+/* Layouts that pass the cuts: while segments on the path that is expected to be the best were not searched, they are. In the end only what was
+ * timed counts. */
 static void tune_cuts(struct tuning *t, struct segments *s)
 {
 	bool found = s->a.n > s->usual;

@@ -29,15 +29,15 @@ struct choices {
 	struct choice *a;
 	size_t n, cap;
 };
-/* The ways that are one step from one, for the module of a segment (its main graph: a node a statement), where the library has so many threads.
- * Arena. */
+/* The ways that are one step from one, for the module of a segment (its main graph: a node a statement), where the library has so many
+ * threads. Arena. */
 void choices_near(struct module *m, const struct choice *from, int threads, struct choices *out, struct arena *a);
 /* Are both the same, for n statements? */
 bool choice_is(const struct choice *c, const struct choice *other, uint32_t n);
 /* How many threads group g uses at most; 0: all. */
 int choice_threads(const struct choice *c, uint32_t n, uint32_t g);
-/* "0 1 2; 3 4", or "row-major 0 1 2 by 1; 3 4", where one group uses one thread: the statements of each group; and back. False: no such text for n
- * statements. */
+/* "0 1 2; 3 4", or "row-major 0 1 2 by 1; 3 4", where one group uses one thread: the statements of each group; and back. False: no such text
+ * for n statements. */
 const char *choice_text(const struct choice *c, uint32_t n, struct arena *a);
 bool choice_parse(const char *text, uint32_t n, struct choice *out, struct arena *a);
 /* Numbers groups by their first statements. */
