@@ -20,6 +20,8 @@ static const char style[] =
 	"td.v{white-space:nowrap}td.better{color:var(--better);font-weight:600}code{font:.78rem ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}"
 	".pair{display:flex;flex-wrap:wrap;gap:1rem}.pair figure{width:auto;flex:0 1 auto;margin:0}"
 	"svg text.op{fill:var(--ink)}"
+	"@media print{:root{--ink:#1b1f24;--soft:#5c6670;--line:#d9dee3;--page:#fff;--mark:#1f6feb;--base:#9aa4ae;--better:#17803d;--tint:#f4f6f8}"
+	"body{margin:0;max-width:none}.wide,pre{overflow:visible}pre{white-space:pre-wrap}tr,figure{break-inside:avoid}}"
 	"details summary{cursor:pointer}pre{font:.75rem ui-monospace,monospace;background:var(--tint);padding:.5rem;overflow-x:auto;margin:.3rem 0}";
 
 void page_put(FILE *f, const char *s)

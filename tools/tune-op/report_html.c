@@ -1,6 +1,8 @@
 /* A tuning's results as one page. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "common/page.h"
 #include "common/shown.h"
 #include "report_impl.h"
@@ -16,9 +18,22 @@ enum {
 	BAR_W = 640,
 };
 
+/* Ratios from here on are printed as 1.00. */
+#define CLOSE_TO_1 0.995
+
 static const char *title(const struct report *r, struct arena *a)
 {
 	return *r->model ? arena_printf(a, "Tuning of %s", r->model) : "Tuning";
+}
+
+static void put_date(FILE *f)
+{
+	char text[32];
+	time_t now = time(NULL);
+	struct tm t;
+
+	if (localtime_r(&now, &t) && strftime(text, sizeof text, "%Y-%m-%d %H:%M", &t))
+		fprintf(f, " &middot; %s", text);
 }
 
 static void put_head(FILE *f, const struct report *r, struct arena *a)
@@ -29,6 +44,7 @@ static void put_head(FILE *f, const struct report *r, struct arena *a)
 	page_put(f, r->target);
 	fputs("</p>\n<p class=\"soft\">", f);
 	page_put(f, r->tool);
+	put_date(f);
 	fputs("</p>\n<p class=\"sum\">", f);
 	page_put(f, report_line(a, r));
 	fputs("</p>\n", f);
@@ -96,7 +112,8 @@ static void put_curves(FILE *f, const struct report *r, double before)
 	if (!n)
 		return;
 	fputs("<h2>Best so far, by trial</h2>\n<p class=\"soft\">Time as a share of the default's, as the search measured it; what counts is "
-	      "re-timed, in the table.</p>\n<div class=\"curves\">\n",
+	      "re-timed, in the table.</p>\n<p class=\"soft\"><span style=\"color:var(--mark)\">&#9632;</span> best of the search so far, "
+	      "<span style=\"color:var(--base)\">- -</span> the default; tasks by their share of the time</p>\n<div class=\"curves\">\n",
 	      f);
 	for (size_t i = 0, k = 0; i < r->ntask && k < CURVES_MAX; i++) {
 		const struct report_task *t = &r->task[i];
@@ -127,6 +144,8 @@ static void put_row(FILE *f, const struct report_task *t, double before, struct 
 	page_cell(f, "v", t->verdict);
 	page_cell(f, "n", t->failed ? arena_printf(a, "%zu (%zu failed)", t->trials, t->failed) : arena_printf(a, "%zu", t->trials));
 	fputs("<td>", f);
+	if (!(t->ratio > 0) && t->ncurve && t->curve[t->ncurve - 1] < CLOSE_TO_1)
+		fprintf(f, "%.2f in the search, not confirmed when timed again%s", t->curve[t->ncurve - 1], t->why || t->words ? "; " : "");
 	if (t->why) {
 		page_put(f, t->why);
 		fputs(t->words ? "; " : "", f);
@@ -218,14 +237,26 @@ void report_html_begin(FILE *f, const struct report *r, const char *after)
 	arena_release(&a);
 }
 
+static int by_share(const void *a, const void *b)
+{
+	const struct report_task *x = a, *y = b;
+	double s = x->weight * x->seconds, t = y->weight * y->seconds;
+
+	return s != t ? (s < t) - (s > t) : strcmp(x->digest, y->digest);
+}
+
 void report_html(FILE *f, const struct report *r)
 {
 	struct report_totals x = report_totals(r);
+	struct report sorted = *r;
 	struct arena a = {0};
 
+	sorted.task = arena_alloc(&a, (r->ntask + 1) * sizeof *sorted.task);
+	memcpy(sorted.task, r->task, r->ntask * sizeof *sorted.task);
+	qsort(sorted.task, r->ntask, sizeof *sorted.task, by_share);
 	put_head(f, r, &a);
-	put_curves(f, r, x.before);
-	put_table(f, r, x.before, &a);
+	put_curves(f, &sorted, x.before);
+	put_table(f, &sorted, x.before, &a);
 	put_ledger(f, r);
 	arena_release(&a);
 }
