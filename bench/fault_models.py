@@ -103,7 +103,8 @@ def quantised(path):
     n = Net(5, f=[1, 4, 10, 10])
     zero, scale = n.const(np.uint8(120)), n.scalar(0.04)
     pair = lambda x: n.node("DequantizeLinear", n.node("QuantizeLinear", x, scale, zero), scale, zero)
-    weights = lambda *s: n.node("DequantizeLinear", n.const(n.rng.integers(-90, 90, s).astype(np.int8)), n.scalar(0.004), n.const(np.int8(0)))
+    weights = lambda *s: n.node("DequantizeLinear", n.const(n.rng.integers(-90, 90, s).astype(np.int8)),
+                                n.scalar(0.004), n.const(np.int8(0)))
     x = pair(n.node("Relu", n.node("Conv", pair("f"), weights(8, 4, 3, 3), pads=[1] * 4)))
     y = pair(n.node("Conv", x, weights(8, 8, 1, 1)))
     x = pair(n.node("Sigmoid", pair(n.node("Add", x, y))))
@@ -126,7 +127,8 @@ def ladder(path):
 def channels_last(path):
     """As TensorFlow writes it: Transposes around every convolution."""
     n = Net(7, f=[1, 10, 10, 4])
-    conv = lambda x, *w: n.node("Transpose", n.node("Conv", n.node("Transpose", x, perm=[0, 3, 1, 2]), n.draw(*w), pads=[1] * 4), perm=[0, 2, 3, 1])
+    first = lambda x: n.node("Transpose", x, perm=[0, 3, 1, 2])
+    conv = lambda x, *w: n.node("Transpose", n.node("Conv", first(x), n.draw(*w), pads=[1] * 4), perm=[0, 2, 3, 1])
     x = n.node("Relu", n.node("Add", conv("f", 8, 4, 3, 3), n.draw(8)))
     y = n.node("Mul", conv(x, 8, 8, 3, 3), n.draw(8, low=0.5))
     x = n.node("Softplus", n.node("Sub", y, x))

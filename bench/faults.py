@@ -1,4 +1,4 @@
-"""Plants faults in the passes, the plan and the kernels of a dozen small models: does hone bisect name the stage, and how small is the part?
+"""Plants faults in the passes, the plan and the kernels of a dozen small models: does hone bisect name the stage, and is the part small?
 
 faults.py [--count N] [--seed S] [--only WORD] [--keep FOLDER]      needs a python with onnx and onnxruntime; hone on the PATH
 
@@ -31,20 +31,27 @@ RULES = {
     "HardSigmoid's beta": ("ge-simplify", [("activation.c", '"beta", 0.5f', '"beta", 0.25f')]),
     "bounds of a Clip": ("ge-simplify", [("activation.c", "NULL, &bound[1]), rw", "NULL, &bound[0]), rw")]),
     "weights of a Gemm": ("ge-simplify", [("pool.c", "(i * cols + j) * size, size", "(i * cols + (j + 1) % cols) * size, size")]),
-    "global mean": ("ge-simplify", [("pool.c", "OP_GlobalAveragePool, 1, (val_id[]){rw_in(rw, n, 0)});\n\tif", "OP_GlobalMaxPool, 1, (val_id[]){rw_in(rw, n, 0)});\n\tif")]),
-    "Concat of a Split": ("ge-simplify", [("move.c", 'return "the parts are in another order"', "break"), ("move.c", "parts != node(m, n)->nin", "!parts")]),
+    "global mean": ("ge-simplify", [
+        ("pool.c", "OP_GlobalAveragePool, 1, (val_id[]){rw_in(rw, n, 0)});\n\tif",
+         "OP_GlobalMaxPool, 1, (val_id[]){rw_in(rw, n, 0)});\n\tif")]),
+    "Concat of a Split": ("ge-simplify", [
+        ("move.c", 'return "the parts are in another order"', "break"), ("move.c", "parts != node(m, n)->nin", "!parts")]),
     "two scalars": ("ge-simplify", [("arith.c", "product ? a * b : a + b", "a + b")]),
     "Transposes": ("ge-simplify", [("shape.c", "both[i] = q[p[i]]", "both[i] = p[q[i]]")]),
-    "equal but for attributes": ("ge-cse", [("ge-cse.c", "h = attr_hash(&n->attr[i], h)", "h += 0"), ("ge-cse.c", "!attr_equal(m, &a->attr[i], &b->attr[i])", "false")]),
-    "operands in any order": ("ge-cse", [("ge-cse.c", "bool ordered = !op_is(n->op, OP_COMMUTATIVE)", "bool ordered = n->nin != 2"),
-                                         ("ge-cse.c", "if (i == a->nin || !op_is(a->op, OP_COMMUTATIVE))", "if (i == a->nin || a->nin != 2)")]),
+    "equal but for attributes": ("ge-cse", [
+        ("ge-cse.c", "h = attr_hash(&n->attr[i], h)", "h += 0"), ("ge-cse.c", "!attr_equal(m, &a->attr[i], &b->attr[i])", "false")]),
+    "operands in any order": ("ge-cse", [
+        ("ge-cse.c", "bool ordered = !op_is(n->op, OP_COMMUTATIVE)", "bool ordered = n->nin != 2"),
+        ("ge-cse.c", "if (i == a->nin || !op_is(a->op, OP_COMMUTATIVE))", "if (i == a->nin || a->nin != 2)")]),
     "places that overlap": ("ge-plan", [("assign.c", "a->b[alive[k]].last >= t[i].first", "a->b[alive[k]].last > t[i].first + 1")]),
     "a gap too small": ("ge-plan", [("assign.c", "end = q->offset + q->bytes;", "end = q->offset + q->bytes / 2;")]),
 }
 
-OTHER = {"Relu": "Abs", "LeakyRelu": "Elu", "Elu": "LeakyRelu", "Tanh": "Softsign", "Sigmoid": "HardSigmoid", "HardSwish": "Mish", "Gelu": "Mish",
-         "Swish": "Mish", "Exp": "Softplus", "Softplus": "Exp", "Neg": "Abs", "Add": "Sub", "Sub": "Add", "Mul": "Add", "Div": "Mul", "Max": "Min",
-         "Min": "Max", "MaxPool": "AveragePool", "GlobalAveragePool": "GlobalMaxPool", "ReduceMean": "ReduceSum", "ReduceSum": "ReduceMean",
+OTHER = {"Relu": "Abs", "LeakyRelu": "Elu", "Elu": "LeakyRelu", "Tanh": "Softsign", "Sigmoid": "HardSigmoid", "HardSwish": "Mish",
+         "Gelu": "Mish", "Swish": "Mish", "Exp": "Softplus", "Softplus": "Exp", "Neg": "Abs", "Add": "Sub", "Sub": "Add", "Mul": "Add",
+         "Div": "Mul", "Max": "Min", "Min": "Max", "MaxPool": "AveragePool", "GlobalAveragePool": "GlobalMaxPool",
+         "ReduceMean": "ReduceSum",
+         "ReduceSum": "ReduceMean",
          "ReduceMax": "ReduceMin", "ReduceL2": "ReduceL1", "Softmax": "LogSoftmax", "LogSoftmax": "Softmax", "Selu": "Relu", "Sqrt": "Abs",
          "Reciprocal": "Neg", "ArgMax": "ArgMin", "Greater": "Less", "ReduceSumSquare": "ReduceL2", "Abs": "Neg"}
 BARE = {"Abs", "Mish", "Softsign"}
@@ -81,7 +88,8 @@ def change_graph(kind, op, text):
     if kind == "place":
         return re.sub(r"offsets=\[(\d+)", lambda m: "offsets=[%d" % (int(m[1]) // 128 * 64), text)
     if kind == "constant":
-        return re.sub(r"^(const \S+ = f32\[\] \[)(%s)\]" % re.escape(op), lambda m: "%s%r]" % (m[1], float(m[2]) * 1.5 + 0.1), text, flags=re.M)
+        return re.sub(r"^(const \S+ = f32\[\] \[)(%s)\]" % re.escape(op),
+                      lambda m: "%s%r]" % (m[1], float(m[2]) * 1.5 + 0.1), text, flags=re.M)
     return "\n".join(change_node(kind, op, line) or line for line in text.split("\n"))
 
 
@@ -220,7 +228,8 @@ def makes_another_library(path, env):
     import onnxruntime
     s = onnxruntime.InferenceSession(path)
     rng = np.random.default_rng(5)
-    x = {i.name: rng.standard_normal(i.shape).astype(np.float32) if "float" in i.type else rng.integers(0, 9, i.shape) for i in s.get_inputs()}
+    x = {i.name: rng.standard_normal(i.shape).astype(np.float32) if "float" in i.type else rng.integers(0, 9, i.shape)
+         for i in s.get_inputs()}
     np.savez(os.path.join(env["WHERE"], "in.npz"), **x)
     r = run([os.path.join(BIN, "run-dev"), "--quiet", "-i", "in.npz", "-o", "out.npz", "./lib.so"], env)
     if r.returncode:
@@ -342,8 +351,9 @@ def main():
         count += 1
         named += by == stage
         small += by == stage and 0 < nodes <= 5
-        print("%2d %-14s %-9s %-34s %-9s %3d node%s %5.1f s%s" % (count, os.path.basename(path)[:-5], stage, fault, by, nodes, " " if nodes == 1 else "s",
-              seconds, "" if by == stage and 0 < nodes <= 5 else "  <-"), flush=True)
+        print("%2d %-14s %-9s %-34s %-9s %3d node%s %5.1f s%s" % (
+            count, os.path.basename(path)[:-5], stage, fault, by, nodes, " " if nodes == 1 else "s", seconds,
+            "" if by == stage and 0 < nodes <= 5 else "  <-"), flush=True)
     print("%d faults (%d drawn): the stage named in %d, a part of at most 5 nodes in %d" % (count, drawn, named, small))
     if not a.keep:
         shutil.rmtree(folder)
