@@ -138,7 +138,7 @@ static void write_makefile(struct hone *h, struct bundle *b, const struct facts 
 		"verify:\n\tsha256sum --quiet -c SHA256SUMS\n"
 		"selfcheck: start.o selfcheck.o model.a\n\t$(LINK) model.a $(LIBS)\n"
 		"selfcheck.source: start.o selfcheck.o model.o\n\t$(LINK) model.o $(LIBS)\n"
-		"start.o: board.c\n\t$(CC) $(FLAGS) -fno-tree-loop-distribute-patterns -c -o $@ board.c\n"
+		"start.o: board.c\n\t$(CC) $(FLAGS) -c -o $@ board.c\n"
 		"selfcheck.o: selfcheck.c samples.h model.h\n\t$(CC) $(FLAGS) -c -o $@ selfcheck.c\n"
 		"model.o: model.c model.h\n\t$(CC) $(MODELFLAGS) -w -c -o $@ model.c\n",
 		facts_get(f, "compiler"), libraries, facts_get(f, "flags"));
