@@ -24,14 +24,19 @@ cat >unrun <<'END'
 README.md|make demo|builds hone, as this test's caller did
 README.md|make check|runs this test
 README.md|llama.gguf|t-gguf.sh builds a language model
+README.md|hone tune|slow.md has it
+README.md|hone quantize|times for seconds: t-hone-quantize.sh
+README.md|hone bench|slow.md has it
+README.md|hone advise|slow.md has it
 ge-import.1|llama.gguf|t-gguf.sh builds a language model
+ge-mixed.1|run-dev --probe|run-dev.1 has it
 tune-model.1|tune-model learn|wants timings of six tasks made here: t-tune-model.sh
 tune-model.1|rm ~/.local|what tune-model learn wrote
-hone.1|hone tune|README has it
-hone.1|hone quantize|README has it
-hone.1|hone advise|README has it
-slow.md|hone bench model.onnx --set|README has it
-slow.md|hone advise|README has it
+hone.1|hone tune|slow.md has it
+hone.1|hone quantize|times for seconds: t-hone-quantize.sh
+hone.1|hone advise|slow.md has it
+slow.md|hone quantize|times for seconds: t-hone-quantize.sh
+slow.md|model.onnx q.onnx|what hone quantize wrote
 tune-graph.1|--cold-weights|a sweep as the next one's, with slower timings
 tune-grad.1|torch_plan.py|wants PyTorch: t-torch.sh
 tune-grad.1|tune-grad advise|a timeline of torch_plan.py: t-torch.sh
@@ -40,7 +45,7 @@ END
 shortened() {
 	sed 's/--seconds [0-9]*/--seconds 1/; s/tune-op \(--task\|--trace\|-o\|model.g\)/tune-op --trials 1 \1/
 		s/tune-graph --segment /tune-graph --seconds 1 --segment /; s/| diff .*/& || [ $? = 1 ]/; s/ge-diff [^;|]*/{ & || [ $? = 1 ]; }/
-		s/128x768 768x768c/8x32 32x32c/; s/calibrate --hosts hosts/& --max 4096/; s/parallel -a/parallel -j1 -a/'
+		s/128x768 768x768c/8x32 32x32c/; s/calibrate --hosts hosts/& --max 4096/; s/run-dev --bench/& --seconds 0.1/; s/parallel -a/parallel -j1 -a/'
 }
 
 # text_of PAGE: its commands.
