@@ -195,10 +195,10 @@ static bool has_section(const char *text, const char *name)
 	return text && strstr(text, start);
 }
 
-/* Of libraries: ge-emit's texts. */
+/* Of libraries and bundles: texts of ge-emit and of hone. */
 static bool of_library(const char *name)
 {
-	static const char *const all[] = {"asks", "eight_halves", "flush_denormals", "flush_no_more", "flush_always", "pause"};
+	static const char *const all[] = {"asks", "eight_halves", "flush_denormals", "flush_no_more", "flush_always", "pause", "process"};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (!strcmp(all[i], name))

@@ -15,8 +15,8 @@ is "$? $(grep -c DIFFERENT log) $(grep -c NOT log)" "2 1 1" "another expected nu
 ! make -s -C "away from home" verify >log 2>&1 && grep -q 'samples/0.outputs.0: FAILED' log
 ok $? "and its digest"
 # Without an operating system: the same numbers, in the memory that it says; by an emulator where one is.
-while read -r target model compiler runner; do
-	command -v "$compiler" >/dev/null && { [ -z "$runner" ] || command -v "$runner" >/dev/null; } || { skip "bare: $target" "no $compiler or $runner"; continue; }
+while read -r target model runner compiler; do
+	command -v "${compiler%% *}" >/dev/null && command -v "$runner" >/dev/null || { skip "bare: $target" "no $compiler or $runner"; continue; }
 	rm -rf bare
 	hone bundle --freestanding "$model" --set batch=1 --target "$target" -o bare >out 2>err && make -s -C bare check "RUN=$runner" >log 2>&1
 	is "$? $(grep -c ': equal$' log) $(grep -c 'calls nothing' out) $(nm -u bare/selfcheck | wc -l)" "0 $([ "$model" = net.g ] && echo 6 || echo 3) 1 0" "bare: $target"
@@ -25,8 +25,8 @@ while read -r target model compiler runner; do
 	awk '/^stack: / { n += $2 <= $5 && $5 < 2 * $2 + 400 } END { exit n != 1 }' log
 	ok $? "its stack is as deep as counted: $(grep '^stack: ' log)"
 done <<-END
-	native net.g ${CC:-gcc}
-	aarch64 $top/examples/digits/digits.onnx aarch64-linux-gnu-gcc qemu-aarch64
+	native net.g env ${CC:-gcc}
+	aarch64 $top/examples/digits/digits.onnx qemu-aarch64 aarch64-linux-gnu-gcc
 END
 refused 69 "a size is known only in a run" "open sizes" hone bundle --freestanding net.g -o bare
 printf 'hone-text 1\nmodule ir=10 opset=20\ngraph main {\n  input x: str[2]\n  y = Identity(x)\n  output y = y\n}\n' | ge-load -o text.g
