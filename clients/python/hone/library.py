@@ -157,11 +157,27 @@ class Model:
         if self._table.num_states and self._table.reset(self._handle):
             raise RuntimeError(f"{self.path}: {self._error()}")
 
-    def _run(self, given):
-        made = [None if p.kept else np.empty(p.shape, p.dtype) for p in self.outputs]
-        places = [(c_void_p * max(1, len(a)))(*(None if x is None else x.ctypes.data for x in a)) for a in (given, made)]
+    @property
+    def is_fixed(self):
+        """Are all sizes those of the library, and no input or output a state?"""
+        return not self._table.run_values and not self._table.num_states
+
+    def run_at(self, given, made):
+        """Inputs and outputs as addresses of C-contiguous memory of their types and sizes, None where an input or an output is left out: for
+        callers that have checked them. Of a library of which all sizes are fixed."""
+        with self._lock:
+            if not self._handle:
+                raise RuntimeError(f"{self.path}: closed")
+            self._run_at(given, made)
+
+    def _run_at(self, given, made):
+        places = [(c_void_p * max(1, len(a)))(*a) for a in (given, made)]
         if self._table.run(self._handle, *places):
             raise RuntimeError(f"{self.path}: {self._error()}")
+
+    def _run(self, given):
+        made = [None if p.kept else np.empty(p.shape, p.dtype) for p in self.outputs]
+        self._run_at(*([None if x is None else x.ctypes.data for x in a] for a in (given, made)))
         return [x for x in made if x is not None]
 
     def _run_values(self, given):
