@@ -281,11 +281,21 @@ soaked: all $(UNITS) fuzzed build/bench/runner $(NETLAB)
 	@PROGRESS=$${PROGRESS:-60} PYTHONUNBUFFERED=1 tests/run.sh $(notdir $(wildcard tests/soak/*.sh))
 
 # ONNX's conformance cases, those of the installed onnx and Debian's: evaluated, after every pass, exported, as libraries, and without
-# the slow path. make conformance CASES='-j 4 topk' has options and words of tests/conformance/conformance.py.
+# the slow path. Then drawn forms of each operator of com.microsoft, so many of each (FORMS), against ONNX Runtime. make conformance CASES='-j 4 topk'
+# has options and words of tests/conformance/conformance.py, and does not do the second part; make conformance-forms does that alone.
 conformance: all
 	@top=$(CURDIR); . bench/find.sh; python=$$(python_with 'onnx, onnxruntime, ml_dtypes') || true; \
 		[ -n "$$python" ] || { echo "conformance: no python with onnx, onnxruntime and ml_dtypes: make peers, or HONE_PYTHON" >&2; exit 69; }; \
 		"$$python" -B tests/conformance/conformance.py $(CASES)
+	$(if $(CASES),,@$(MAKE) --no-print-directory conformance-forms)
+
+FORMS = 20
+conformance-forms: all
+	@top=$(CURDIR); . bench/find.sh; python=$$(python_with 'onnx, onnxruntime') || true; \
+		[ -n "$$python" ] || { echo "conformance: no python with onnx and onnxruntime: make peers, or HONE_PYTHON" >&2; exit 69; }; \
+		mkdir -p build/conformance/forms && cd build/conformance/forms && \
+		{ PATH=$(CURDIR)/bin:$$PATH "$$python" -B $(CURDIR)/tests/onnx/contrib_forms.py $(FORMS) $(SEED) || echo "not ok - it ended early"; } | tee ../forms.txt; \
+		! grep -q '^not ok' ../forms.txt
 
 build/bench/%: build/bench/%.o $(ARCHIVES)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
@@ -384,6 +394,6 @@ help:
 clean:
 	rm -rf bin build
 
-.PHONY: always all deps test-deps demo model winners check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench fuzz install uninstall wheel deb help clean
+.PHONY: always all deps test-deps demo model winners check checked peers fuzzed asan-check cross-deps cross check-aarch64 soak soaked conformance bench conformance-forms fuzz install uninstall wheel deb help clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)
