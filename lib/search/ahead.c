@@ -79,7 +79,8 @@ static void work(const struct ahead *h, size_t first, int to)
 	}
 }
 
-/* It writes to its pipe alone, and ends with the process that asks. Where that one would die of a task, this one ends without a word. */
+/* A helper writes to its pipe alone, and ends with the process that asks. Where that process would die of a task, the helper ends without
+ * a word. */
 static void help(struct ahead *h, size_t k, pid_t asker, int to)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};

@@ -8,7 +8,7 @@ struct ahead;
  * the nodes stay as they are until the last answer. */
 struct ahead *ahead_start(struct module *m, const node_id *node, size_t n, const struct target *t, const struct trees *model, size_t most,
 			  size_t processes);
-/* Of the next task, in their order. Whatever a process failed at is done here. */
+/* The choice for the next task, in the order of the nodes. A task that a process failed at is done here. */
 struct chosen ahead_next(struct ahead *h, struct arena *a);
 /* Ends the processes, whether all answers were taken or not. */
 void ahead_stop(struct ahead *h);

@@ -171,7 +171,7 @@ static void put_runtime(struct emission *e, FILE *f)
 	free(team);
 }
 
-/* The same for a machine without an operating system. */
+/* Text for a machine without an operating system. */
 static void put_bare(struct emission *e, FILE *f)
 {
 	char *bare = for_target(e, bare_text);

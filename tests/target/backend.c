@@ -195,7 +195,7 @@ static bool has_section(const char *text, const char *name)
 	return text && strstr(text, start);
 }
 
-/* Of libraries and bundles: texts of ge-emit and of hone. */
+/* Is it a section of ge-emit's texts of libraries, or of hone's of bundles? */
 static bool of_library(const char *name)
 {
 	static const char *const all[] = {"asks", "eight_halves", "flush_denormals", "flush_no_more", "flush_always", "pause", "process"};

@@ -16,7 +16,7 @@ static const char *field(const struct kb_record *r, const char *name)
 
 static double number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
 
-/* What is measured by several threads is another task. */
+/* A segment that several threads run is a task of its own. */
 static const char *task_of(const struct book *b, const struct segment *s, struct arena *a)
 {
 	return b->threads > 1 ? arena_printf(a, "%d threads: %s", b->threads, s->text) : s->text;
