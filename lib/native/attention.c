@@ -86,7 +86,7 @@ static const char *attention_codes(struct native *n, int codes, int scales, cons
 
 	*scale = s;
 	if (attention_are_codes(t) != (s != NULL))
-		return native_why(n, "operand %d %s", codes, s ? "has scales and is no codes" : "is codes without scales");
+		return native_why(n, "operand %d %s", codes, s ? "has scales and is no i8 or u8" : "is codes without scales");
 	if (!s)
 		return NULL;
 	if (s->type != NATIVE_F32 || s->rank > t->rank || t->rank != 4 || native_has(n, 4) || (s->first && (s->first != 3 || s->rank != 4)))
