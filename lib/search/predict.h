@@ -21,7 +21,7 @@ struct scheduled group_schedule(struct module *m, node_id fused, const struct ta
 				struct samples *got);
 /* What the graph says (fused_seconds); else by the trace that the group has; else by the default schedule. Infinite: it has no kernel. */
 double group_seconds(struct module *m, node_id fused, const struct target *t);
-/* Seconds by so many threads, where the default schedule gives them work; else as group_seconds. */
+/* Seconds by so many threads and the default schedule; by one thread, or without a kernel of known sizes: group_seconds. */
 double group_seconds_by(struct module *m, node_id fused, const struct target *t, int threads);
 /* Of the steps of a sketch for several threads, in memory of its module: what the graph says, else by the schedule that the kernel has. */
 struct lane_seconds model_seconds(struct model *M);
