@@ -62,12 +62,12 @@ all: $(CTOOLS:%=bin/%) $(STOOLS:%=bin/%) build/libhone_eval.a build/libhone.a
 
 # As a makefile, which has marks of its own.
 quoted = '$(subst ','\'',$(subst #,\#,$(subst $$,$$$$,$(1))))'
-# In a tree that has no such file yet, objects are of these options.
+# In a tree that has no such file yet, objects are of these options. Several makes may run at once: each has a new file of its own.
 build/given.mk: always
 	@mkdir -p build
-	@{ :; $(foreach v,$(GIVEN),printf 'GIVEN_%s = %s\n' $(v) $(call quoted,$(NOW_$(v)));) } >$@.new
-	@[ -e $@ ] || touch -d 2000-01-01 $@.new
-	@cmp -s $@ $@.new && rm $@.new || mv $@.new $@
+	@new=$@.$$$$; { :; $(foreach v,$(GIVEN),printf 'GIVEN_%s = %s\n' $(v) $(call quoted,$(NOW_$(v)));) } >$$new; \
+		[ -e $@ ] || touch -d 2000-01-01 $$new; \
+		if cmp -s $@ $$new; then rm $$new; else mv $$new $@; fi
 
 # What pkg-config says, once.
 build/pkgs.mk: Makefile
@@ -196,9 +196,9 @@ $(foreach t,$(CTOOLS),$(eval $(call ctool,$(t))))
 bin/hone bin/ge-emit: build/gen/build.o
 build/gen/build.c: always
 	@mkdir -p $(@D)
-	@version=$$(lib/common/version.sh) || [ ! -e $@ ] || exit 0; \
-		printf '#include "common/tool.h"\nconst char hone_build[] = "%s";\n' "$$version" >$@.new
-	@[ ! -e $@.new ] || { cmp -s $@ $@.new && rm $@.new || mv $@.new $@; }
+	@version=$$(lib/common/version.sh) || [ ! -e $@ ] || exit 0; new=$@.$$$$; \
+		printf '#include "common/tool.h"\nconst char hone_build[] = "%s";\n' "$$version" >$$new; \
+		if cmp -s $@ $$new; then rm $$new; else mv $$new $@; fi
 
 # Parts of a shell tool, other .sh of its folder, stand before it.
 $(foreach t,$(STOOLS),bin/$(t)): bin/%:
