@@ -19,18 +19,7 @@
 #include "search/choose.h"
 #include "answer.h"
 
-enum {
-	OPT_WRITE = 1000,
-	OPT_EVERY,
-	OPT_CHOOSE,
-	OPT_BUDGET,
-	OPT_COLD,
-	WORST = 20,
-	FIELD_MAX = 64,
-	LAYOUT_CHARS = 128,
-	SEEDS = 8,
-	CANDIDATES = 64 /* as ge-schedule */
-};
+enum { OPT_WRITE = 1000, OPT_EVERY, OPT_CHOOSE, OPT_BUDGET, OPT_COLD, WORST = 20, FIELD_MAX = 64, LAYOUT_CHARS = 128, SEEDS = 8 };
 static const char mark[] = "hone-kernels 1\n";
 static const char *out;
 static int every = 1;
@@ -80,7 +69,7 @@ static const char *chosen(struct module *m, struct arena *a)
 		return NULL;
 	if (!model)
 		model = trees_usual(&model_arena, &text);
-	return schedule_choose(m, task_node(m), target_host(), model, CANDIDATES, a).trace;
+	return schedule_choose(m, task_node(m), target_host(), model, SCHEDULES_LOOKED_AT, a).trace;
 }
 
 static void write_kernels(const char *corpus)

@@ -15,7 +15,7 @@
 #include "search/choose.h"
 #include "answer.h"
 
-enum { OPT_BUDGET = 1000, OPT_COLD, OPT_KB, CANDIDATES = 64 /* as ge-schedule */, TRIES = 3, WORST = 8 };
+enum { OPT_BUDGET = 1000, OPT_COLD, OPT_KB, TRIES = 3, WORST = 8 };
 #define NEAR  1.15
 #define SHARE 0.95
 static double budget = 2;
@@ -136,7 +136,8 @@ static void prepare(struct row *x, struct kb *k, const struct trees *model)
 	runner_task(r, x->text);
 	x->task = next().digest;
 	x->usual = build_trace(&r, &arena, m, NULL, x->task);
-	x->chosen = build_trace(&r, &arena, m, schedule_choose(m, task_node(m), target_host(), model, CANDIDATES, &arena).trace, x->task);
+	x->chosen = build_trace(&r, &arena, m, schedule_choose(m, task_node(m), target_host(), model, SCHEDULES_LOOKED_AT, &arena).trace,
+				x->task);
 	x->tuned = x->best ? build_trace(&r, &arena, m, x->best, x->task) : x->usual;
 	module_free(m);
 }

@@ -249,18 +249,43 @@ bool kb_is_to(const struct kb_record *r, const struct kb_base *base)
 	return field_is(r, "base", base->digest) || (*base->stamped && field_is(r, "base", base->stamped));
 }
 
+/* Is the record of that trace, by its digest? */
+static bool is_of_trace(const struct kb_record *r, const char *task, const char *target, struct digest want)
+{
+	const char *t = kb_get_field(r, "trace");
+	char hex[33];
+
+	digest_hex(want, hex);
+	return field_is(r, "task", task) && is_of_target(r, target) &&
+	       ((field_is(r, "kind", "kernel") && t && digest_eq(kb_trace_digest(t), want)) ||
+		(field_is(r, "kind", "dropped") && field_is(r, "trace-digest", hex)));
+}
+
 const struct kb_record *kb_measured(const struct kb_list *l, const char *task, const char *target, const char *trace)
 {
 	struct digest want = kb_trace_digest(trace);
-	char hex[33];
-	digest_hex(want, hex);
+
+	for (size_t i = 0; i < l->n; i++)
+		if (is_of_trace(&l->a[i], task, target, want))
+			return &l->a[i];
+	return NULL;
+}
+
+const struct kb_record *kb_refuted(const struct kb_list *l, const char *task, const char *target, const struct kb_base *base,
+				   const char *trace)
+{
+	struct digest want = kb_trace_digest(trace);
+	const struct kb_record *slower = NULL;
+
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *r = &l->a[i];
-		const char *t = kb_get_field(r, "trace");
-		if (field_is(r, "task", task) && is_of_target(r, target) &&
-		    ((field_is(r, "kind", "kernel") && t && digest_eq(kb_trace_digest(t), want)) ||
-		     (field_is(r, "kind", "dropped") && field_is(r, "trace-digest", hex))))
-			return r;
+		const char *verdict = kb_get_field(r, "verdict");
+		if (!verdict || !is_of_trace(r, task, target, want) || (base && !kb_is_to(r, base)) || kb_implausible(r))
+			continue;
+		if (!strcmp(verdict, "faster"))
+			return NULL;
+		if (strcmp(verdict, "tie") && strcmp(verdict, "unsure") && strcmp(verdict, "right"))
+			slower = r;
 	}
-	return NULL;
+	return slower;
 }

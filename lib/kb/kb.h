@@ -155,6 +155,10 @@ char *kb_target_key(const char *target); /* equal for equal targets; free it */
 const char *kb_target_differs(const char *target, const char *wanted, struct arena *a);
 /* Was this trace measured on this target? A record of it, kind kernel or dropped, or NULL. */
 const struct kb_record *kb_measured(const struct kb_list *l, const char *task, const char *target, const char *trace);
+/* A record that says that this trace is slower than the default schedule there, or no kernel that is right; NULL: there is none, or another one
+ * says that it is faster. base: as for kb_best_for; NULL: whichever. */
+const struct kb_record *kb_refuted(const struct kb_list *l, const char *task, const char *target, const struct kb_base *base,
+				   const char *trace);
 
 /* What a file says of its contents. The sum is that of the ids, modulo 2^128. */
 struct kb_stat {

@@ -4,6 +4,8 @@
 #include "cost/trees.h"
 #include "search/search.h"
 
+enum { SCHEDULES_LOOKED_AT = 64 }; /* of a task, unless asked otherwise */
+
 struct chosen {
 	const char *trace; /* stamped, of arena a; NULL: the default schedule stays */
 	const char *from;  /* how the best that was found differs from the default: "default: rows=7"; NULL: the group has no kernel */

@@ -20,8 +20,7 @@ static const char *kb;
 
 void cost_models_use(const char *kb_file) { kb = kb_file; }
 
-/* The model that hone brings along, with what was learned on this kind of machine. */
-static const struct trees *learned_trees(const struct target *t)
+const struct trees *cost_models_learned(const struct target *t)
 {
 	static struct arena arena; /* for the life of the process */
 	static struct trees *model;
@@ -43,7 +42,7 @@ static const void *learned_task(struct space *s)
 		return l;
 	l->seconds = program_seconds(x.prog);
 	features_of(x.prog, &f);
-	l->usual = trees_beside(learned_trees(s->target), &f);
+	l->usual = trees_beside(cost_models_learned(s->target), &f);
 	prog_free(x.prog);
 	return l;
 }

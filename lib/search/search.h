@@ -164,6 +164,9 @@ const struct generator *generator_find(const char *name);
 const struct cost_model *cost_model_find(const char *name);
 /* The knowledge base (a path, or NULL) beside which the learned model looks for what was learned here. */
 void cost_models_use(const char *kb_file);
+/* The model that hone brings along, with what was learned on this kind of machine. It stays for the life of the process. */
+struct trees;
+const struct trees *cost_models_learned(const struct target *t);
 const struct strategy *strategy_find(const char *name); /* also "pipe:COMMAND" */
 const struct task_scheduler *task_scheduler_find(const char *name);
 #endif

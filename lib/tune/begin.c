@@ -4,6 +4,7 @@
 #include "common/msg.h"
 #include "target/target.h"
 #include "op/task.h"
+#include "search/choose.h"
 #include "tune/session.h"
 
 enum { MET_MAX = 2 }; /* origins from other tasks at a time */
@@ -41,6 +42,18 @@ bool prepare(struct session *s, struct tuned *t)
 
 uint64_t seed_of(const struct session *s, const struct tuned *t) { return s->opt->seed ^ t->digest.lo; }
 
+/* A build's schedule comes first of all that is tried: a search never ends with less. */
+static void add_built(struct session *s, struct tuned *t)
+{
+	const struct trees *model = cost_models_learned(s->target);
+	struct chosen c = {.trace = t->given};
+
+	if (!c.trace)
+		c = schedule_choose(t->m, t->n, s->target, model, SCHEDULES_LOOKED_AT, &t->arena);
+	if (c.trace)
+		space_add_record(t->space, t->given ? "given" : "by the model", c.trace);
+}
+
 void begin(struct session *s, struct tuned *t)
 {
 	double start = now_seconds();
@@ -50,6 +63,7 @@ void begin(struct session *s, struct tuned *t)
 		return;
 	}
 	t->space = space_new(t->m, t->n, s->target, s->opt->cost);
+	add_built(s, t);
 	add_recorded_origins(s, t);
 	t->search = search_new(t->space, s->opt->strategy, seed_of(s, t));
 	for (int i = 0; i < s->ntask; i++)

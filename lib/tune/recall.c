@@ -43,6 +43,21 @@ static void name_disbelieved(const struct recall *w, const struct kb_list *l, co
 	}
 }
 
+const struct kb_record *recall_refuted(const struct recall *w, struct module *m, const struct task *t, const char *trace, struct arena *a)
+{
+	struct kb_list l = {0};
+	struct kb_base base;
+	size_t kept = 0;
+
+	kb_find(w->kb, NULL, t->text, &l, a);
+	for (size_t i = 0; i < l.n; i++)
+		if (!w->trusted || kb_is_trusted(w->kb, &l.a[i]))
+			l.a[kept++] = l.a[i];
+	l.n = kept;
+	bool known = l.n && recall_default(w, m, t->node[0], a, &base);
+	return kb_refuted(&l, t->text, w->row, known ? &base : NULL, trace);
+}
+
 const struct kb_record *recall_record(const struct recall *w, struct module *m, const struct task *t, struct arena *a, bool *older,
 				      bool *foreign)
 {

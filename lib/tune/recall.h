@@ -19,6 +19,9 @@ struct recall {
 const struct kb_record *recall_record(const struct recall *w, struct module *m, const struct task *t, struct arena *a, bool *older,
 				      bool *foreign);
 
+/* A record of this trace that says that it is slower than the default schedule, or wrong, among those that may be used; NULL: none does. */
+const struct kb_record *recall_refuted(const struct recall *w, struct module *m, const struct task *t, const char *trace, struct arena *a);
+
 /* The default schedule of a group on that target, as the base of a ratio. False: it has none, or the target is not known. */
 bool recall_default(const struct recall *w, struct module *m, node_id n, struct arena *a, struct kb_base *base);
 #endif

@@ -423,6 +423,4 @@ void add_recorded_origins(struct session *s, struct tuned *t)
 	add_own(s, t);
 	for (int n = nearest_records(s, t, near, NEAR_ORIGINS), i = 0; i < n; i++)
 		space_add_record(t->space, arena_printf(&t->arena, "%.8s", near[i].id), near[i].trace);
-	if (t->given)
-		space_add_record(t->space, "given", t->given);
 }

@@ -54,6 +54,9 @@ static void test_best(void)
 	kb_find(k, NULL, "Add f32 4 4", &l, &a);
 	ok(l.n == 9 && kb_measured(&l, "Add f32 4 4", "here", "trace 4\n") && !kb_measured(&l, "Add f32 4 4", "there", "trace 4\n"),
 	   "what was measured");
+	ok(kb_refuted(&l, "Add f32 4 4", "here", NULL, "trace 4\n") && !kb_refuted(&l, "Add f32 4 4", "here", NULL, "trace 1\n") &&
+		   !kb_refuted(&l, "Add f32 4 4", "there", NULL, "trace 4\n"),
+	   "a trace that is wrong is refuted, there alone");
 	kb_find(k, "kernel", NULL, &l, &a);
 	ok(l.n == 9, "by kind");
 	kb_find(k, "other", NULL, &l, &a);

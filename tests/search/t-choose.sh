@@ -70,6 +70,25 @@ ok $? "members that differ by more than the gain: all stays"
 plain first.g | cmp -s - laid
 ok $? "--candidates 1: the default"
 
+# The model's schedule of a task was timed here: a record that says it is slower, one that says nothing of the kind.
+(
+	HONE_TARGET='cpu=eight lanes;features=fma,avx2;l1=32K;l2=512K;l3=8192K' HONE_RATES=/dev/null
+	export HONE_TARGET HONE_RATES
+	task=$(tune-op -q --tasks laid.g | sed -n 2p)
+	target=$(kb -q why "$task" | sed -n 's/^target: //p')
+	ge-schedule -q --model "$model" laid.g -o here.g
+	trace=$(ge-dump here.g | sed -n '/^  p:/s/.*trace="\([^"]*\)".*/\1/p' | sed 's/\\n/\n\t/g')
+	tune-op -q --runner fake --trials 3 --task "$task" | awk -v RS= '/\nkind kernel/ { print; exit }' |
+		awk -v trace="$trace" -v target="$target" '/^(record|seal|why|verdict) ?/ { next } /^target / { $0 = "target " target }
+			/^trace / { print "trace " trace; skip = 1; next } skip && /^\t/ { next } { skip = 0; print }' >made
+	for verdict in slower wrong tie; do
+		{ echo record && cat made && printf 'verdict %s\n\n' $verdict; } | kb -q --kb $verdict put --here
+		ge-schedule --why --model "$model" --kb $verdict laid.g -o $verdict.g 2>$verdict.why
+		traces $verdict.g
+	done >counts
+)
+is "$(echo $(cat counts)) $(grep -c 'keeps the default schedule: by record .* the model.s choice is slower' slower.why)" "2 2 3 1" "a model's choice that was slower when timed, or wrong: the default stays"
+
 ge-load >open.g <<'END'
 hone-text 1
 module ir=8 opset=17

@@ -16,7 +16,7 @@
 enum { JOBS_MAX = 256, OPT_MODEL = 1000, OPT_CANDIDATES, OPT_TARGET, OPT_KB, OPT_NO_KB, OPT_NO_RECORDS, OPT_TRACES };
 static const char *model_path, *kb_file;
 static bool no_kb, no_records, traces;
-static size_t candidates = 64, jobs; /* 0: as many as CPUs */
+static size_t candidates = SCHEDULES_LOOKED_AT, jobs; /* 0: as many as CPUs */
 static struct target target;
 static struct arena arena;  /* for the life of the process */
 static struct trees *model; /* NULL: schedules stay as they are */
@@ -54,6 +54,20 @@ static bool recall(struct module *m, const struct task *t, struct counted *n, st
 		arena_printf(a, "record %.12s: %s of %s's time", hex, kb_get_field(r, "ratio"), older ? "an older default" : "the default"),
 		true, 0};
 	return true;
+}
+
+/* Was the model's schedule timed here, and slower? Then the default stays. */
+static void doubt(struct module *m, const struct task *t, struct decision *d, struct arena *a)
+{
+	const struct recall w = {kb, target_row(&target), &target, true};
+	const struct kb_record *r = kb && d->trace ? recall_refuted(&w, m, t, d->trace, a) : NULL;
+	char hex[33];
+
+	if (!r)
+		return;
+	digest_hex(r->id, hex);
+	*d = (struct decision){.why = arena_printf(a, "keeps the default schedule: by record %.12s the model's choice is %s", hex,
+						   kb_get_field(r, "verdict"))};
 }
 
 /* The model says nothing of the task: what becomes of it. */
@@ -160,6 +174,7 @@ static void decide(struct module *m, const struct task_list *l, struct decision 
 			struct chosen x = ahead_next(h, a);
 			n->tried += x.tried;
 			*to = predicted(&x, a);
+			doubt(m, &l->a[of[k]], to, a);
 		}
 	}
 	ahead_stop(h);
