@@ -72,18 +72,23 @@ static void put_summed(void *arg, const void *p, size_t n)
 	sum_piece(s, (const unsigned char *)p + head, n - head);
 }
 
+enum { LARGE_PAGE = 2 << 20 }; /* written as one, the system may keep it as one: who maps the file then sees it by such */
+
 /* The checksum of what was written goes into the head. A library compares it with the one that it was compiled with. */
 void weights_write(struct emission *e, int n, const char *path)
 {
 	struct outfile o;
 	struct summed s = {0};
 	int fd;
+	char *buffer = xmalloc(LARGE_PAGE);
 
 	outfile_open(&o, path, true);
 	s.f = o.f;
+	setvbuf(s.f, buffer, _IOFBF, LARGE_PAGE);
 	sum_begin(s.lanes);
 	each_piece(e, put_summed, &s);
 	outfile_close(&o);
+	free(buffer);
 	e->weights_sum = sum_end(s.lanes, s.n - WEIGHTS_HEAD);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || pwrite(fd, &e->weights_sum, sizeof e->weights_sum, 32) != sizeof e->weights_sum || close(fd))

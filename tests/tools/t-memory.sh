@@ -37,6 +37,23 @@ most() {
 most "a build" hone build -q weights.onnx -o build
 env -u HONE_MEMORY run-cmp build.so weights.onnx >cmp.log 2>err
 ok $? "a build: the numbers"
+cat >maps.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "build.h"
+int main(void)
+{
+	build *m = build_open("build.weights", NULL);
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[4096];
+	while (m && f && fgets(line, sizeof line, f))
+		if (strstr(line, "build.weights"))
+			printf("%lu\n", strtoul(line, NULL, 16) % (2 << 20));
+	build_close(m);
+}
+END
+${CC:-cc} -I. -o maps maps.c build.a -lm && is "$(./maps)" 0 "its weights lie where a large page begins"
 most "simplified" hone simplify -q --no-check weights.onnx simple.onnx
 most "simplified, weights beside it" hone simplify -q --no-check weights.onnx --external simple.bin beside.onnx
 ge-import weights.onnx -o weights.g
