@@ -132,7 +132,7 @@ check("QuantizeLinear", "QuantizeLinear", [v, f(0.02), z(100)])
 check("DequantizeLinear", "DequantizeLinear", [a, f(0.02), z(100)])
 
 
-def grouped(what, code, why, width=32, rotary=16, at=5):
+def grouped(what, code, why, width=32, rotary=16, at=5, total=None):
     """GroupQueryAttention of one new row behind a cache of 16; what is wrong is told of the node, when it is built or when it runs."""
     global results
     shapes = {"q": [1, 1, width], "k": [1, 1, 16], "v": [1, 1, 16], "past_k": [1, 2, 16, 8], "past_v": [1, 2, 16, 8]}
@@ -143,7 +143,7 @@ def grouped(what, code, why, width=32, rotary=16, at=5):
     node = h.make_node("GroupQueryAttention", [n if n in shapes else "" for n in ("q", "k", "v", "past_k", "past_v")] + ["last", "total", "cos", "sin"],
                        ["y", "new_k", "new_v"], "attend", domain="com.microsoft", num_heads=4, kv_num_heads=2, do_rotary=1)
     onnx.save(h.make_model(h.make_graph([node], "g", inputs, [onnx.ValueInfoProto(name=o) for o in node.output], table), opset_imports=OPSETS, ir_version=8), "c.onnx")
-    np.savez("c.npz", last=np.array([at], np.int32), total=np.array([at + 1], np.int32), **{n: np.ones(d, np.float32) for n, d in shapes.items()})
+    np.savez("c.npz", last=np.array([at], np.int32), total=np.array([total or at + 1], np.int32), **{n: np.ones(d, np.float32) for n, d in shapes.items()})
     p = subprocess.run(["sh", "-c", "hone build -q c.onnx -o c && run-dev -q c.so -i c.npz -o r.npz"], capture_output=True, text=True)
     good = p.returncode == code and p.stderr.count("\n") == (code != 0) and all(w in p.stderr for w in why)
     results += 1
@@ -154,5 +154,7 @@ grouped("as it should be", 0, [])
 grouped("a packed width of no heads", 65, ["attend/GroupQueryAttention/", "axis 2 has 60"], width=60)
 grouped("tables that are too short", 65, ["attend/GroupQueryAttention/", "position 5 of 4"], rotary=4)
 grouped("a length below 0", 65, ["attend/GroupQueryAttention/", "position -5 of 16"], at=-5)
+grouped("a cache that grows to more room", 0, [], at=16, total=40, rotary=64)
+grouped("a length beyond the cache", 65, ["attend/GroupQueryAttention/", "57 of 40"], at=17, total=40, rotary=64)
 
 print(f"1..{results}")

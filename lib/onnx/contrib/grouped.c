@@ -92,6 +92,14 @@ static val_id first_rows(struct contrib *x, const struct grouped *g)
 	return tri(x, OP_Where, bin(x, OP_Equal, g->total, g->rows), contrib_ints(x, 1, (int64_t[]){0}), later);
 }
 
+/* A sentence that is longer than its cache has no rows there: new ones go to where TensorScatter refuses them. */
+static val_id within(struct contrib *x, const struct grouped *g, val_id first)
+{
+	val_id have = contrib_size(x, operand(x, PAST_KEY), 2);
+
+	return tri(x, OP_Where, bin(x, OP_Greater, first, have), bin(x, OP_Add, first, g->total), first);
+}
+
 /* Queries, keys and values, [batch, rows, numbers]. */
 static void separate(struct contrib *x, const struct grouped *g, val_id v[3])
 {
@@ -198,6 +206,8 @@ bool contrib_grouped_query(struct contrib *x)
 	g.rows = contrib_size(x, operand(x, QUERY), 1);
 	g.total = counted(x, operand(x, TOTAL));
 	g.first = first_rows(x, &g);
+	if (past)
+		g.first = within(x, &g, g.first);
 	separate(x, &g, v);
 	for (uint32_t i = 0; i < 3; i++)
 		v[i] = contrib_heads(x, v[i], i ? g.groups : g.heads);
