@@ -7,6 +7,7 @@ Sizes that Dynamo calls dynamic stay open in the library. options={"threads": 4,
 Libraries are kept in $XDG_CACHE_HOME/hone/torch by the content of the ONNX model: another process that compiles the same has them at once.
 """
 import hashlib
+import operator
 import os
 import shutil
 import tempfile
@@ -109,6 +110,9 @@ def _torch_type(port):
     return torch.bfloat16 if port.type == "bf16" else torch.from_numpy(np.empty(0, port.dtype)).dtype
 
 
+_REQUIRES_GRAD, _VERSION, _FORM = operator.attrgetter("requires_grad"), operator.attrgetter("_version"), operator.attrgetter("shape", "dtype")
+
+
 class _Runner:
     """Called as the graph: its library, or the graph itself where that does not hold."""
 
@@ -116,33 +120,33 @@ class _Runner:
         frozen = _Frozen(graph, examples)
         self.graph, self.inputs = graph, frozen.inputs
         self.constants = [x for x in examples if _is_constant(x)]
-        self.versions = [x._version for x in self.constants]
+        self.versions = list(map(_VERSION, self.constants))
         self.is_pure = not any(node.op == "call_function" and "rand" in getattr(node.target, "__name__", "") for node in graph.graph.nodes)
         if not self.is_pure:
             raise NotImplementedError("a graph with random numbers")
         with tempfile.TemporaryDirectory() as folder:
             _export(frozen, examples, os.path.join(folder, "graph.onnx"))
             self.model = _library(folder, given)
-        self.types = [[_torch_type(p) for p in ports] for ports in (self.model.inputs, self.model.outputs)]
         if len(self.model.inputs) != len(self.inputs):
             raise NotImplementedError("an input that the exporter left out")
+        self.types = [_torch_type(p) for p in self.model.outputs]
+        self.forms = None  # shape and type of each input of which all sizes are fixed
+        if self.model.is_fixed:
+            self.forms = [(p.shape, _torch_type(p)) for p in self.model.inputs]
+            self.results = [torch.empty(p.shape, dtype=t) for p, t in zip(self.model.outputs, self.types)]
 
-    def __call__(self, *args):
+    def __call__(self, *args):  # maps and no comprehensions: a small graph takes less time than the frames of these would
         tensors = [args[i] for i in self.inputs]
-        wants_gradient = torch.is_grad_enabled() and (any(x.requires_grad for x in tensors) or any(x.requires_grad for x in self.constants))
-        if wants_gradient or any(x._version != v for x, v in zip(self.constants, self.versions)):
+        wants_gradient = torch.is_grad_enabled() and any(map(_REQUIRES_GRAD, tensors + self.constants))
+        if wants_gradient or list(map(_VERSION, self.constants)) != self.versions:
             return self.graph(*args)
-        if self.model.is_fixed and all(x.dtype == t and x.shape == p.shape for x, t, p in zip(tensors, self.types[0], self.model.inputs)):
-            return self._run_fixed(tensors)
+        if list(map(_FORM, tensors)) == self.forms:
+            tensors = list(map(torch.Tensor.contiguous, tensors))
+            made = tuple(map(torch.empty_like, self.results))
+            self.model.run_at(list(map(torch.Tensor.data_ptr, tensors)), list(map(torch.Tensor.data_ptr, made)))
+            return made
         results = (torch.from_numpy(y) for y in self.model(*map(_to_numpy, tensors)))
-        return tuple(y.view(t) if t == torch.bfloat16 else y for y, t in zip(results, self.types[1]))
-
-    def _run_fixed(self, tensors):
-        """Without numpy between: a small graph takes less time than its arrays would."""
-        given = [x.contiguous() for x in tensors]
-        made = tuple(torch.empty(p.shape, dtype=t) for p, t in zip(self.model.outputs, self.types[1]))
-        self.model.run_at([x.data_ptr() for x in given], [y.data_ptr() for y in made])
-        return made
+        return tuple(y.view(t) if t == torch.bfloat16 else y for y, t in zip(results, self.types))
 
 
 def backend(graph, examples, options=None, **_):

@@ -1,6 +1,6 @@
 """A compiled model, through the table that every library of hone exports (lib/runner/model_abi.h)."""
 import os
-from ctypes import CDLL, CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int, c_int64, c_long, c_size_t, c_void_p, memmove
+from ctypes import CDLL, CFUNCTYPE, POINTER, Structure, addressof, byref, c_char, c_char_p, c_double, c_int, c_int64, c_long, c_size_t, c_void_p, memmove
 from threading import Lock
 
 import numpy as np
@@ -53,6 +53,17 @@ TYPES = _types()
 NUMBERS = {number: of for of, number in TYPES.values()}
 
 
+_NOTHING = c_char * 0
+
+
+def _address(x):
+    """Of a contiguous array. Its buffer gives that in a third of the time of its attribute, where it has a buffer: no narrow or read-only one."""
+    try:
+        return addressof(_NOTHING.from_buffer(x))
+    except (TypeError, ValueError):
+        return x.ctypes.data
+
+
 class Port:
     """An input or an output: name, dtype (numpy's), shape, a tuple of sizes and, where a run gives the size, names or None."""
 
@@ -97,6 +108,9 @@ class Model:
         self._handle = t.open(os.fsencode(beside), byref(Options(threads)))
         if not self._handle:
             raise RuntimeError(f"{path}: {self._error()}")
+        self._run_fixed, self._run_open = t.run, t.run_values  # each look into the table would make a function
+        self._is_fixed = not t.run_values and not t.num_states
+        self._addresses = [(c_void_p * max(1, n))() for n in (t.num_inputs, t.num_outputs)]
 
     def _error(self):
         return (self._table.error() or b"unknown").decode(errors="replace")
@@ -117,15 +131,17 @@ class Model:
         x = np.asarray(x)
         if x.dtype != port.dtype:
             raise TypeError(f"input {port.name}: {x.dtype}, not {port.dtype}")
-        fits = port.shape is None or len(port.shape) == x.ndim
-        for want, is_ in zip(port.shape or (), x.shape):
-            fits &= want is None or (sizes.setdefault(want, is_) if isinstance(want, str) else want) == is_
-        if not fits:
-            raise ValueError(f"input {port.name}: shape {list(x.shape)}, not that of {port!r}" +
-                             "".join(f", {k} = {v}" for k, v in sizes.items()))
-        return np.require(x, requirements=["C", "ALIGNED"])
+        if x.shape != port.shape:
+            fits = port.shape is None or len(port.shape) == x.ndim
+            for want, is_ in zip(port.shape or (), x.shape):
+                fits &= want is None or (sizes.setdefault(want, is_) if isinstance(want, str) else want) == is_
+            if not fits:
+                raise ValueError(f"input {port.name}: shape {list(x.shape)}, not that of {port!r}" +
+                                 "".join(f", {k} = {v}" for k, v in sizes.items()))
+        return x if x.flags.c_contiguous and x.flags.aligned else np.require(x, requirements=["C", "ALIGNED"])
 
-    def _given(self, args, named):
+    def _in_order(self, args, named):
+        """Inputs in the model's order, None where one is left out."""
         names = [p.name for p in self.inputs]
         if len(args) > len(names):
             raise TypeError(f"{len(args)} inputs given, the model has {len(names)}")
@@ -134,19 +150,21 @@ class Model:
             if name not in names or name in given:
                 raise TypeError(f"input {name}: " + ("given twice" if name in given else f"there is none; they are {', '.join(names)}"))
             given[name] = x
-        missing = [p.name for p in self.inputs if given.get(p.name) is None and not p.optional]
+        return [given.get(name) for name in names]
+
+    def _given(self, args, named):
+        if named or len(args) != len(self.inputs):
+            args = self._in_order(args, named)
+        missing = [p.name for p, x in zip(self.inputs, args) if x is None and not p.optional]
         if missing:
             raise TypeError(f"inputs that are missing: {', '.join(missing)}")
         sizes = {}
-        return [None if given.get(p.name) is None else self._array(p, given[p.name], sizes) for p in self.inputs]
+        return [None if x is None else self._array(p, x, sizes) for p, x in zip(self.inputs, args)]
 
     def __call__(self, *args, **named):
         """Inputs as arrays, in their order or by name. The outputs, as a list of arrays, without states that the library keeps."""
-        with self._lock:
-            if not self._handle:
-                raise RuntimeError(f"{self.path}: closed")
-            given = self._given(args, named)
-            return self._run_values(given) if self._table.run_values else self._run(given)
+        given = self._given(args, named)
+        return self._run_values(given) if self._run_open else self._run(given)
 
     def run(self, inputs):
         """The same with dictionaries: inputs by name in, outputs by name out."""
@@ -159,42 +177,43 @@ class Model:
 
     @property
     def is_fixed(self):
-        """Are all sizes those of the library, and no input or output a state?"""
-        return not self._table.run_values and not self._table.num_states
+        """True if all sizes are those of the library, and no input or output is a state."""
+        return self._is_fixed
 
     def run_at(self, given, made):
-        """Inputs and outputs as addresses of C-contiguous memory of their types and sizes, None where an input or an output is left out: for
-        callers that have checked them. Of a library of which all sizes are fixed."""
+        """For libraries of which all sizes are fixed: runs on two lists, the addresses of inputs and of outputs, C-contiguous memory of their
+        types and sizes, None where one is left out. Nothing is checked."""
         with self._lock:
             if not self._handle:
                 raise RuntimeError(f"{self.path}: closed")
-            self._run_at(given, made)
-
-    def _run_at(self, given, made):
-        places = [(c_void_p * max(1, len(a)))(*a) for a in (given, made)]
-        if self._table.run(self._handle, *places):
-            raise RuntimeError(f"{self.path}: {self._error()}")
+            inputs, outputs = self._addresses
+            inputs[:len(given)], outputs[:len(made)] = given, made
+            if self._run_fixed(self._handle, inputs, outputs):
+                raise RuntimeError(f"{self.path}: {self._error()}")
 
     def _run(self, given):
         made = [None if p.kept else np.empty(p.shape, p.dtype) for p in self.outputs]
-        self._run_at(*([None if x is None else x.ctypes.data for x in a] for a in (given, made)))
+        self.run_at(*([None if x is None else _address(x) for x in a] for a in (given, made)))
         return [x for x in made if x is not None]
 
     def _run_values(self, given):
         values, results = (Value * max(1, len(given)))(), (Value * max(1, len(self.outputs)))()
         for v, p, x in zip(values, self.inputs, given):
             if x is not None:
-                v.type, v.rank, v.shape, v.data = p.number, x.ndim, (c_int64 * max(1, x.ndim))(*x.shape), x.ctypes.data
-        if self._table.run_values(self._handle, values, results, None):
-            raise RuntimeError(f"{self.path}: {self._error()}")
-        return [self._copied(p, v) for p, v in zip(self.outputs, results) if not p.kept]
+                v.type, v.rank, v.shape, v.data = p.number, x.ndim, (c_int64 * max(1, x.ndim))(*x.shape), _address(x)
+        with self._lock:
+            if not self._handle:
+                raise RuntimeError(f"{self.path}: closed")
+            if self._run_open(self._handle, values, results, None):
+                raise RuntimeError(f"{self.path}: {self._error()}")
+            return [self._copied(p, v) for p, v in zip(self.outputs, results) if not p.kept]
 
     @staticmethod
     def _copied(port, v):
         """A result as an array of its own: the library's memory is used again by the next run."""
         if v.type not in NUMBERS:
             raise TypeError(f"output {port.name}: numpy has no such type; call the library from C")
-        x = np.empty(tuple(v.shape[i] for i in range(v.rank)), NUMBERS[v.type])
+        x = np.empty(v.shape[:v.rank], NUMBERS[v.type])
         if x.nbytes:
-            memmove(x.ctypes.data, v.data, x.nbytes)
+            memmove(_address(x), v.data, x.nbytes)
         return x
