@@ -194,8 +194,11 @@ static void report(struct row *row, size_t n)
 	}
 	printf("%.0f of %zu tasks timed; default to the best: geometric mean %.3f, %.0f%% at most %.2f; the frozen default: %.3f\n", timed,
 	       n, exp(sum / timed), 100 * near / timed, NEAR, exp(usual / timed));
-	printf("re-timed to the ratio when chosen, median: %.4f to the trial's, %.4f to the confirmed one\n", median_known(said, n),
-	       median_known(confirmed, n));
+	if (isnan(median_known(said, n)))
+		printf("no search chose anything else than the frozen default\n");
+	else
+		printf("re-timed to the ratio when chosen, median: %.4f to the trial's, %.4f to the confirmed one\n", median_known(said, n),
+		       median_known(confirmed, n));
 	printf("trials that worked, median: %.0f; to %.0f%% of the best of them: %.0f\nthe worst:\n", median(count, n), 100 * SHARE,
 	       median(to, n));
 	qsort(row, n, sizeof *row, worst_first);

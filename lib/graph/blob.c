@@ -14,6 +14,7 @@
 #include "common/arena.h"
 #include "common/msg.h"
 #include "common/outfile.h"
+#include "common/whole.h"
 #include "graph/refs.h"
 
 /* Below this a blob is read, not mapped: a process has 65,530 mappings. */
@@ -87,15 +88,8 @@ void blob_write(const char *name, int n, const void *const *p, const size_t *len
 	if (fd < 0)
 		die_errno(EX_IO, "blob store: %s", tmp);
 	bool good = snprintf(path, sizeof path, "%s/%s", blob_dir(), name) < (int)sizeof path;
-	for (int i = 0; i < n && good; i++) {
-		for (size_t done = 0; done < len[i] && good;) {
-			ssize_t w = write(fd, (const char *)p[i] + done, len[i] - done);
-			if (w > 0)
-				done += (size_t)w;
-			else if (w == 0 || errno != EINTR)
-				good = false;
-		}
-	}
+	for (int i = 0; i < n && good; i++)
+		good = write_whole(fd, p[i], len[i]);
 	good = good && fchmod(fd, 0444) == 0;
 	good = close(fd) == 0 && good;
 	if (good && rename(tmp, path)) {
@@ -155,11 +149,7 @@ static const void *map_file(struct digest d, size_t n, const char **why)
 			mapping_add(p, n, arena_str(&arena, path));
 	} else {
 		char *q = arena_alloc(&arena, n);
-		size_t done = 0;
-		ssize_t got;
-		while (done < n && (got = read(fd, q + done, n - done)) > 0)
-			done += (size_t)got;
-		p = done == n ? q : NULL;
+		p = read_whole(fd, q, n) ? q : NULL;
 	}
 	close(fd);
 	if (!p && !*why)

@@ -18,6 +18,7 @@
 #include "common/outfile.h"
 #include "common/textfile.h"
 #include "common/vec.h"
+#include "common/whole.h"
 #include "graph/refs.h"
 
 /* Below this a second thread costs more than it hashes. */
@@ -106,8 +107,7 @@ static char *file_text(const char *path, size_t *n)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size < INT32_MAX) {
 		s = arena_alloc(&arena, (size_t)st.st_size + 1);
-		ssize_t got = read(fd, s, (size_t)st.st_size);
-		if (got != st.st_size)
+		if (!read_whole(fd, s, (size_t)st.st_size))
 			s = NULL;
 		*n = (size_t)st.st_size;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "common/whole.h"
 #include "kb/kb.h"
 #include "kb/path.h"
 
@@ -14,7 +15,7 @@ enum { KEY_BYTES = 32 };
 static bool read_key(const char *path, char key[KEY_BYTES])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool good = fd >= 0 && read(fd, key, KEY_BYTES) == KEY_BYTES;
+	bool good = fd >= 0 && read_whole(fd, key, KEY_BYTES);
 
 	if (fd >= 0)
 		close(fd);
@@ -28,7 +29,7 @@ static void make_key(const char *path)
 	int fd = getrandom(key, sizeof key, 0) == sizeof key ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
 
 	if (fd >= 0) {
-		if (write(fd, key, sizeof key) == sizeof key)
+		if (write_whole(fd, key, sizeof key))
 			(void)!link(temporary, path);
 		close(fd);
 		unlink(temporary);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
+#include "common/whole.h"
 #include "runner/device_lock.h"
 #include "runner/sandbox.h"
 #include "runner/job.h"
@@ -62,12 +63,8 @@ static void say_alive(struct service *s)
 
 static void send_out(struct service *s)
 {
-	for (size_t sent = 0; sent < s->out.b.n;) {
-		ssize_t n = write(STDOUT_FILENO, s->out.b.a + sent, s->out.b.n - sent);
-		if (n < 0 && errno != EINTR)
-			die_errno(EX_IO, "standard output");
-		sent += n > 0 ? (size_t)n : 0;
-	}
+	if (!write_whole(STDOUT_FILENO, s->out.b.a, s->out.b.n))
+		die_errno(EX_IO, "standard output");
 	s->out.b.n = 0;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "common/progress.h"
 #include "common/rng.h"
+#include "common/whole.h"
 #include "runner/device_lock.h"
 #include "runner/process.h"
 #include "runner/sequential.h"
@@ -247,9 +248,8 @@ static bool copy_bytes(int in, int out)
 	while (copy_file_range(in, NULL, out, NULL, 1 << 30, 0) > 0)
 		;
 	while ((n = read(in, b, sizeof b)) > 0) /* not all file systems do that, nor all kernels */
-		for (ssize_t done = 0, k; done < n; done += k)
-			if ((k = write(out, b + done, (size_t)(n - done))) < 0)
-				return false;
+		if (!write_whole(out, b, (size_t)n))
+			return false;
 	return n == 0;
 }
 

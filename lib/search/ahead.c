@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "common/arena.h"
 #include "common/msg.h"
+#include "common/whole.h"
 
 struct helper {
 	pid_t pid;
@@ -40,30 +41,6 @@ static struct chosen answer(const struct ahead *h, size_t i, struct arena *a)
 	return schedule_choose(h->m, h->node[i], h->target, h->model, h->most, a);
 }
 
-static bool put(int fd, const void *p, size_t n)
-{
-	for (const char *at = p; n;) {
-		ssize_t k = write(fd, at, n);
-		if (k < 0 && errno != EINTR)
-			return false;
-		at += k > 0 ? k : 0;
-		n -= k > 0 ? (size_t)k : 0;
-	}
-	return true;
-}
-
-static bool get(int fd, void *p, size_t n)
-{
-	for (char *at = p; n;) {
-		ssize_t k = read(fd, at, n);
-		if (k == 0 || (k < 0 && errno != EINTR))
-			return false;
-		at += k > 0 ? k : 0;
-		n -= k > 0 ? (size_t)k : 0;
-	}
-	return true;
-}
-
 static size_t bytes_of(const char *s) { return s ? strlen(s) + 1 : 0; }
 
 static void work(const struct ahead *h, size_t first, int to)
@@ -73,7 +50,7 @@ static void work(const struct ahead *h, size_t first, int to)
 	for (size_t i = first; i < h->n; i += h->helpers) {
 		struct chosen c = answer(h, i, &a);
 		struct head head = {c.seconds, c.gain, c.tried, bytes_of(c.trace), bytes_of(c.from)};
-		if (!put(to, &head, sizeof head) || !put(to, c.trace, head.trace) || !put(to, c.from, head.from))
+		if (!write_whole(to, &head, sizeof head) || !write_whole(to, c.trace, head.trace) || !write_whole(to, c.from, head.from))
 			return;
 		arena_release(&a);
 	}
@@ -136,14 +113,14 @@ static bool take_string(int fd, size_t n, const char **s, struct arena *a)
 	char *p = n ? arena_alloc(a, n) : NULL;
 
 	*s = p;
-	return !n || (get(fd, p, n) && !p[n - 1]);
+	return !n || (read_whole(fd, p, n) && !p[n - 1]);
 }
 
 static bool take(int fd, struct chosen *c, struct arena *a)
 {
 	struct head h;
 
-	if (!get(fd, &h, sizeof h) || !take_string(fd, h.trace, &c->trace, a) || !take_string(fd, h.from, &c->from, a))
+	if (!read_whole(fd, &h, sizeof h) || !take_string(fd, h.trace, &c->trace, a) || !take_string(fd, h.from, &c->from, a))
 		return false;
 	c->seconds = h.seconds;
 	c->gain = h.gain;

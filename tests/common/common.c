@@ -19,6 +19,7 @@
 #include "common/option.h"
 #include "common/rng.h"
 #include "common/textfile.h"
+#include "common/whole.h"
 #include "tap.h"
 
 static void test_odd(void)
@@ -323,9 +324,37 @@ static void test_shown(void)
 	arena_release(&a);
 }
 
+/* Through a pipe that takes less at a time, from a process that writes it in pieces. */
+static void test_whole(void)
+{
+	enum { N = 300000, PIECE = 7001 };
+	char *out = xmalloc(N), *in = calloc(N, 1);
+	int there[2], back[2], status;
+
+	for (int i = 0; i < N; i++)
+		out[i] = (char)(i * 7 + i / 251);
+	if (pipe(there) || pipe(back))
+		return;
+	pid_t child = fork();
+	if (!child) {
+		bool good = read_whole(there[0], in, N);
+		for (int i = 0; i < N && good; i += PIECE)
+			good = write_whole(back[1], in + i, i + PIECE < N ? PIECE : (size_t)(N - i));
+		_exit(!good);
+	}
+	close(back[1]);
+	bool sent = write_whole(there[1], out, N), got = read_whole(back[0], in, N);
+	ok(sent && got && !memcmp(in, out, N), "bytes go through pipes whole");
+	waitpid(child, &status, 0);
+	ok(!status && !read_whole(back[0], in, 1) && !write_whole(there[0], out, 1), "an end, and a pipe that takes none, are said");
+	free(out);
+	free(in);
+}
+
 int main(void)
 {
 	test_mapped();
+	test_whole();
 	test_textfile();
 	test_shown();
 	test_half();

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "common/outfile.h"
 #include "common/scratch.h"
+#include "common/whole.h"
 #include "hone.h"
 
 static struct scratch work, aside; /* intermediate files; graphs that go to STEM.d */
@@ -103,16 +104,10 @@ void stem_open(struct hone *h)
 static bool copy_to(int fd, const char *from)
 {
 	struct mapped m;
-	bool good = true;
-	int error = 0;
 
 	mapped_open(&m, from);
-	for (size_t at = 0; at < m.n && good;) {
-		ssize_t n = write(fd, m.p + at, m.n - at);
-		good = n > 0 || (n < 0 && errno == EINTR);
-		error = errno;
-		at += n > 0 ? (size_t)n : 0;
-	}
+	bool good = write_whole(fd, m.p, m.n);
+	int error = errno;
 	mapped_close(&m);
 	if (!close(fd) && good)
 		return true;
