@@ -46,6 +46,8 @@ struct space *space_new(struct module *m, node_id n, const struct target *t, con
 /* Adds a recorded trace, of this task or a similar one, as origins: its decisions given to the templates here, and its lines adapted one by
  * one. */
 void space_add_record(struct space *s, const char *name, const char *trace);
+/* The same of the trace that a build takes, before any point was made: its origins come right after the default. */
+void space_add_built(struct space *s, const char *name, const char *trace);
 void space_free(struct space *s);
 
 /* A point: a trace, and how it was made. */

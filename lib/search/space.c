@@ -126,6 +126,18 @@ void space_add_record(struct space *s, const char *name, const char *trace)
 	vec_push(&s->origins, is);
 }
 
+void space_add_built(struct space *s, const char *name, const char *trace)
+{
+	size_t had = s->origins.n;
+
+	space_add_record(s, name, trace);
+	for (size_t at = 1; had < s->origins.n; at++, had++) {
+		struct origin o = s->origins.a[had];
+		memmove(s->origins.a + at + 1, s->origins.a + at, (had - at) * sizeof o);
+		s->origins.a[at] = o;
+	}
+}
+
 void space_free(struct space *s)
 {
 	for (size_t i = 0; i < s->origins.n; i++)

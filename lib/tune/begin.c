@@ -51,7 +51,7 @@ static void add_built(struct session *s, struct tuned *t)
 	if (!c.trace)
 		c = schedule_choose(t->m, t->n, s->target, model, SCHEDULES_LOOKED_AT, &t->arena);
 	if (c.trace)
-		space_add_record(t->space, t->given ? "given" : "by the model", c.trace);
+		space_add_built(t->space, t->given ? "given" : "by the model", c.trace);
 }
 
 void begin(struct session *s, struct tuned *t)

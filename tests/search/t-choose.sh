@@ -81,6 +81,9 @@ ok $? "--candidates 1: the default"
 	tune-op -q --runner fake --trials 3 --task "$task" | awk -v RS= '/\nkind kernel/ { print; exit }' |
 		awk -v trace="$trace" -v target="$target" '/^(record|seal|why|verdict) ?/ { next } /^target / { $0 = "target " target }
 			/^trace / { print "trace " trace; skip = 1; next } skip && /^\t/ { next } { skip = 0; print }' >made
+	tune-op -q --runner fake --trials 1 --only MatMul --kb first here.g -o first.g
+	kb dump --kb first | awk -v RS= '/\ntrial 1\n/' | awk '/^trace / { on = 1; sub(/^trace /, "") } on && !/^(# trace|\t)/ { on = 0 } on' >second
+	printf '%s\n' "$trace" >model.trace
 	for verdict in slower wrong tie; do
 		{ echo record && cat made && printf 'verdict %s\n\n' $verdict; } | kb -q --kb $verdict put --here
 		ge-schedule --why --model "$model" --kb $verdict laid.g -o $verdict.g 2>$verdict.why
@@ -88,6 +91,8 @@ ok $? "--candidates 1: the default"
 	done >counts
 )
 is "$(echo $(cat counts)) $(grep -c 'keeps the default schedule: by record .* the model.s choice is slower' slower.why)" "2 2 3 1" "a model's choice that was slower when timed, or wrong: the default stays"
+[ -s second ] && cmp model.trace second >err
+ok $? "a search tries first what a build takes"
 
 ge-load >open.g <<'END'
 hone-text 1
