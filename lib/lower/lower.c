@@ -8,8 +8,8 @@
 #include "loop/sampling.h"
 
 static const struct lower_row *const families[] = {
-	lower_elementwise, lower_matmul, lower_conv, lower_conv_integer, lower_transposed, lower_pool,
-	lower_reduce,      lower_norm,   lower_move, lower_index,        lower_scan,       lower_quant,
+	lower_elementwise, lower_matmul, lower_conv, lower_conv_integer, lower_transposed, lower_pool,  lower_reduce,
+	lower_norm,        lower_loss,   lower_move, lower_index,        lower_scan,       lower_quant,
 };
 static const struct lower_row *rows[OP_COUNT];
 

@@ -57,7 +57,7 @@ struct lower_row {
 	const char *(*best)(struct lower *L);
 };
 extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[], lower_conv_integer[], lower_transposed[], lower_pool[],
-	lower_reduce[], lower_norm[], lower_move[], lower_index[], lower_scan[], lower_quant[];
+	lower_reduce[], lower_norm[], lower_loss[], lower_move[], lower_index[], lower_scan[], lower_quant[];
 
 /* The stages of a row that has a map or a function. */
 const char *lower_map(struct lower *L, const struct lower_row *r);

@@ -1,41 +1,9 @@
 /* Lowering of reductions along axes, and of what is divided by one: Reduce*, global pooling, softmax, norms, arg max. */
 #include <math.h>
 #include <string.h>
-#include "lower/lowering.h"
+#include "lower/along.h"
 
 static const char *const conv_axes[] = {"", "", "", "n c w", "n c h w", "n c d h w"};
-
-/* Which axes of operand 0 are combined; result axis a of the kept ones. */
-struct along {
-	int rank;
-	bool reduce[LOOP_RANK_MAX];
-	int64_t count; /* elements combined into one */
-	bool keep;     /* result has the reduced axes, of extent 1 */
-};
-
-/* Index of operand 0 in stage s, whose spatial axes are those of the result; adds the reduce axes. */
-static void reduce_index(struct lower *L, const struct along *r, stage_id s, poly *x)
-{
-	static const char *const names[] = {"r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11"};
-	int k = 0, nred = 0;
-
-	for (int a = 0; a < r->rank; a++) {
-		if (r->reduce[a])
-			x[a] = stage_reduce(L->p, s, names[nred++], L->shape[0][a]);
-		else
-			x[a] = stage_axis(L->p, s, r->keep ? a : k);
-		k += !r->reduce[a];
-	}
-}
-
-/* Index of the result of r that element at (of operand 0) goes into. */
-static void kept_index(struct lower *L, const struct along *r, const poly *at, poly *index)
-{
-	int k = 0;
-	for (int a = 0; a < r->rank; a++)
-		if (r->keep || !r->reduce[a])
-			index[k++] = r->reduce[a] ? poly_const(L->p->P, 0) : at[a];
-}
 
 /* Reduced axes that the result keeps are axes of it, and the reduction's once more. */
 static const char *axes_fit(struct lower *L, const struct along *r)
@@ -97,7 +65,7 @@ static const char *reduce_along(struct lower *L, const struct along *r, const ch
 	bool sums = c == COMB_SUM || c == COMB_PROD;
 	stage_id s = sums ? low_sums(L, 0, name) : low_scratch(L, 0, name);
 
-	reduce_index(L, r, s, x);
+	along_reduced(L, r, s, x);
 	bool reduces = lstage(L->p, s)->naxes > lstage(L->p, s)->nspatial;
 	ex_id e = low_read(L, 0, x);
 	stage_body(L->p, s, reduces ? c : COMB_NONE, apply_before(L, f, sums ? low_wide(L, e) : e));
@@ -159,58 +127,6 @@ static const char *global_lp_pool(struct lower *L)
 static const char *global_average_pool(struct lower *L) { return global_pool(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_MEAN); }
 static const char *global_max_pool(struct lower *L) { return global_pool(L, "max", BEFORE_NONE, COMB_MAX, AFTER_NONE); }
 
-/* A statistic along r: a stage of the kept axes only, with elements of type t. */
-static stage_id statistic(struct lower *L, const struct along *r, const char *name, enum dtype t)
-{
-	int64_t shape[LOOP_RANK_MAX];
-	int k = 0;
-
-	for (int a = 0; a < r->rank; a++)
-		if (r->keep || !r->reduce[a])
-			shape[k++] = r->reduce[a] ? 1 : L->shape[0][a];
-	return low_stage(L, name, t, k, shape, low_axes(L, k));
-}
-
-/* m, or 0 where that is infinite: no number less it would be one. */
-static ex_id if_finite(struct lower *L, ex_id m)
-{
-	return low_select(L, low_fnc(L, FN_EQ, low_fn1(L, FN_ABS, m), INFINITY), low_num(L, m, 0), m);
-}
-
-/* Element x of operand 0 less max at `at`, in the wide type. */
-static ex_id less_max(struct lower *L, stage_id max, const poly *x, const poly *at)
-{
-	return low_fn2(L, FN_SUB, low_read_wide(L, 0, x), low_wide(L, low_of(L, max, at)));
-}
-
-/* Stages max and (exp, sum): the sum of exp(x - max) along r. exp is kept in a stage where it is wanted. infinite: what is so
- * counts, by if_finite(max). */
-struct expsum {
-	stage_id max, exp, sum;
-};
-static struct expsum sum_of_exp(struct lower *L, const struct along *r, bool keep_exp, bool infinite)
-{
-	enum dtype t = low_wide_type(low_dtype(L, 0));
-	struct expsum e = {.max = statistic(L, r, "max", low_dtype(L, 0))};
-	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
-
-	reduce_index(L, r, e.max, x);
-	stage_body(L->p, e.max, COMB_MAX, low_read(L, 0, x));
-	if (keep_exp) {
-		e.exp = low_stage(L, "exp", t, r->rank, L->shape[0], low_axes(L, r->rank));
-		low_index(L, e.exp, x);
-		kept_index(L, r, x, at);
-		stage_body(L->p, e.exp, COMB_NONE, low_fn1(L, FN_EXP, less_max(L, e.max, x, at)));
-	}
-	e.sum = statistic(L, r, "sum", t);
-	reduce_index(L, r, e.sum, x);
-	kept_index(L, r, x, at);
-	ex_id top = low_wide(L, low_of(L, e.max, at));
-	ex_id less = low_fn2(L, FN_SUB, low_read_wide(L, 0, x), infinite ? if_finite(L, top) : top);
-	stage_body(L->p, e.sum, COMB_SUM, keep_exp ? low_of(L, e.exp, x) : low_fn1(L, FN_EXP, less));
-	return e;
-}
-
 static const char *softmax_along(struct lower *L, struct along *r)
 {
 	int a;
@@ -230,14 +146,14 @@ static const char *softmax(struct lower *L)
 
 	if (why)
 		return why;
-	struct expsum e = sum_of_exp(L, &r, true, false);
-	stage_id scale = statistic(L, &r, "scale", low_wide_type(low_dtype(L, 0)));
+	struct expsum e = along_exp(L, &r, true, false);
+	stage_id scale = along_statistic(L, &r, "scale", low_wide_type(low_dtype(L, 0)));
 	low_index(L, scale, at); /* one division a sum, not one an element */
 	ex_id sum = low_of(L, e.sum, at);
 	stage_body(L->p, scale, COMB_NONE, low_fn2(L, FN_DIV, low_num(L, sum, 1), sum));
 	stage_id s = low_result(L, 0, "scaled");
 	low_index(L, s, x);
-	kept_index(L, &r, x, at);
+	along_kept(L, &r, x, at);
 	stage_body(L->p, s, COMB_NONE, low_round(L, 0, low_fn2(L, FN_MUL, low_of(L, e.exp, x), low_of(L, scale, at))));
 	return NULL;
 }
@@ -250,11 +166,11 @@ static const char *log_softmax(struct lower *L)
 
 	if (why)
 		return why;
-	struct expsum e = sum_of_exp(L, &r, false, false);
+	struct expsum e = along_exp(L, &r, false, false);
 	stage_id s = low_result(L, 0, "logsoftmax");
 	low_index(L, s, x);
-	kept_index(L, &r, x, at);
-	ex_id y = low_fn2(L, FN_SUB, less_max(L, e.max, x, at), low_fn1(L, FN_LOG, low_of(L, e.sum, at)));
+	along_kept(L, &r, x, at);
+	ex_id y = low_fn2(L, FN_SUB, along_less_max(L, e.max, x, at), low_fn1(L, FN_LOG, low_of(L, e.sum, at)));
 	stage_body(L->p, s, COMB_NONE, low_round(L, 0, y));
 	return NULL;
 }
@@ -267,10 +183,10 @@ static const char *reduce_logsumexp(struct lower *L)
 
 	if (why)
 		return why;
-	struct expsum e = sum_of_exp(L, &r, false, true);
+	struct expsum e = along_exp(L, &r, false, true);
 	stage_id s = low_result(L, 0, "logsumexp");
 	low_index(L, s, x);
-	ex_id y = low_fn2(L, FN_ADD, low_fn1(L, FN_LOG, low_of(L, e.sum, x)), if_finite(L, low_wide(L, low_of(L, e.max, x))));
+	ex_id y = low_fn2(L, FN_ADD, low_fn1(L, FN_LOG, low_of(L, e.sum, x)), along_finite(L, low_wide(L, low_of(L, e.max, x))));
 	stage_body(L->p, s, COMB_NONE, low_round(L, 0, y));
 	return NULL;
 }
@@ -280,14 +196,14 @@ static const char *reduce_logsumexp(struct lower *L)
 static stage_id place_of_extreme(struct lower *L, const struct along *r, int a, enum combiner c, bool last)
 {
 	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
-	stage_id m = statistic(L, r, c == COMB_MAX ? "max" : "min", low_dtype(L, 0));
+	stage_id m = along_statistic(L, r, c == COMB_MAX ? "max" : "min", low_dtype(L, 0));
 
-	reduce_index(L, r, m, x);
+	along_reduced(L, r, m, x);
 	stage_body(L->p, m, c, low_read(L, 0, x));
 	enum dtype t = low_dtype(L, 0) == DT_F32 && L->shape[0][a] <= 1 << 24 ? DT_F32 : DT_I64;
-	stage_id s = statistic(L, r, "arg", t);
-	reduce_index(L, r, s, x);
-	kept_index(L, r, x, at);
+	stage_id s = along_statistic(L, r, "arg", t);
+	along_reduced(L, r, s, x);
+	along_kept(L, r, x, at);
 	ex_id v = low_read(L, 0, x), is = low_fn2(L, FN_EQ, v, low_of(L, m, at));
 	if (dtype_is_float(low_dtype(L, 0)))
 		is = low_fn2(L, FN_OR, is, low_fn2(L, FN_NE, v, v));
@@ -375,7 +291,7 @@ static const char *hardmax(struct lower *L)
 		a++;
 	stage_id s = place_of_extreme(L, &r, a, COMB_MAX, false), y = low_result(L, 0, "hardmax");
 	low_index(L, y, x);
-	kept_index(L, &r, x, at);
+	along_kept(L, &r, x, at);
 	ex_id place = low_of(L, s, at),
 	      here = low_fn2(L, FN_EQ, place, ex_cast(L->p, lex(L->p, place)->dtype, ex_index(L->p, DT_I64, x[a])));
 	stage_body(L->p, y, COMB_NONE, ex_cast(L->p, low_out_dtype(L, 0), here));
@@ -388,7 +304,7 @@ static ex_id less_mean(struct lower *L, const struct along *r, const poly *x, st
 	poly at[LOOP_RANK_MAX];
 	ex_id e = low_read_wide(L, 0, x);
 
-	kept_index(L, r, x, at);
+	along_kept(L, r, x, at);
 	return mean ? low_fn2(L, FN_SUB, e, low_of(L, mean, at)) : e;
 }
 
@@ -397,12 +313,12 @@ static stage_id sum_along(struct lower *L, const struct along *r, const char *na
 			  ex_id (*g)(struct lower *, ex_id))
 {
 	enum dtype t = low_wide_type(low_dtype(L, 0));
-	stage_id sum = statistic(L, r, "sum", t);
+	stage_id sum = along_statistic(L, r, "sum", t);
 	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
 
-	reduce_index(L, r, sum, x);
+	along_reduced(L, r, sum, x);
 	stage_body(L->p, sum, COMB_SUM, apply_before(L, f, less_mean(L, r, x, mean)));
-	stage_id s = statistic(L, r, name, t);
+	stage_id s = along_statistic(L, r, name, t);
 	low_index(L, s, at);
 	ex_id e = low_of(L, sum, at);
 	stage_body(L->p, s, COMB_NONE, g(L, scale == 1 ? e : low_fnc(L, FN_MUL, e, scale)));
@@ -431,7 +347,7 @@ static void times_stat(struct lower *L, const struct along *r, const char *name,
 	stage_id y = low_result(L, 0, name);
 
 	low_index(L, y, x);
-	kept_index(L, r, x, at);
+	along_kept(L, r, x, at);
 	stage_body(L->p, y, COMB_NONE, low_round(L, 0, low_fn2(L, FN_MUL, less_mean(L, r, x, mean), low_of(L, factor, at))));
 }
 

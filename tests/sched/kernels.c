@@ -222,6 +222,12 @@ static const struct text texts[] = {
 	{"ReduceSum{keepdims=0} f32 2x2x2x2x2x2x2x2x2x2x2x2"},
 	{"Softmax f32 2x2x2x2x2x2x2x2x2x2x2x2"},
 	{"GlobalAveragePool f32 2x2x2x2x2x2x2x2x2"},
+	/* losses: a label out of range is told, one that is ignored is not read */
+	{"SoftmaxCrossEntropyLoss f32 40x70 i64 40", 0, 69},
+	{"SoftmaxCrossEntropyLoss{ignore_index=2 reduction=sum} f32 3x7x5@0,2,1 i32 3x5 f32 7", 0, 6},
+	{"SoftmaxCrossEntropyLoss{ignore_index=0} f16 30x9 i64 30 f16 9", 0, 8},
+	{"NegativeLogLikelihoodLoss{ignore_index=-100 reduction=none} f32 2x9x3x5 i64 2x3x5", 0, 8},
+	{"LogSoftmax{axis=1} f32 33x20; NegativeLogLikelihoodLoss %0 i64 33 f32 20", 0, 19},
 	/* rows so short that very many of them fill the first level of cache */
 	{"ReduceSum{keepdims=0} f32 4096x10 i64=1,"},
 	{"LayerNormalization f32 900x20 20c 20c"},
