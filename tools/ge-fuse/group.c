@@ -108,16 +108,19 @@ static val_id only_result(const struct node *n)
 	return v;
 }
 
-/* Every use of v is by a member of group g. */
-static bool used_inside(const struct plan *p, val_id v, uint32_t g)
+/* Every node that uses v is a member of group g. */
+static bool nodes_inside(const struct plan *p, val_id v, uint32_t g)
 {
-	if (p->uses.nout[v] || uses_count(&p->uses, v) > USERS_MAX)
+	if (uses_count(&p->uses, v) > USERS_MAX)
 		return false;
 	for (uint32_t i = p->uses.start[v]; i < p->uses.start[v + 1]; i++)
 		if (p->group[p->uses.user[i]] != g)
 			return false;
 	return true;
 }
+
+/* Every use of v is by a member of group g. */
+static bool used_inside(const struct plan *p, val_id v, uint32_t g) { return !p->uses.nout[v] && nodes_inside(p, v, g); }
 
 /* NULL if n may join a group whose results have type t, else why not. */
 static const char *why_not_join(const struct plan *p, node_id n, const struct type *t)
@@ -208,10 +211,10 @@ static const char *extend(struct plan *p, uint32_t g, val_id *result, const stru
 	return why;
 }
 
-/* All users of v are elementwise members of g. */
-static bool used_elementwise(const struct plan *p, val_id v, uint32_t g)
+/* All nodes that use v are elementwise members of g. results: it may be a result of the graph, too, which then is one more of the group. */
+static bool used_elementwise(const struct plan *p, val_id v, uint32_t g, bool results)
 {
-	if (!used_inside(p, v, g))
+	if (results ? !nodes_inside(p, v, g) : !used_inside(p, v, g))
 		return false;
 	for (uint32_t i = p->uses.start[v]; i < p->uses.start[v + 1]; i++)
 		if (role_of(p, p->uses.user[i]) != ROLE_ELEMENTWISE)
@@ -219,8 +222,8 @@ static bool used_elementwise(const struct plan *p, val_id v, uint32_t g)
 	return true;
 }
 
-/* Takes in elementwise nodes that compute operands of elementwise members, where nobody else wants them. */
-static void pull_operands(struct plan *p, uint32_t g, const struct type *t)
+/* Takes in elementwise nodes that compute operands of elementwise members, where nobody else wants them; results: but the graph's caller. */
+static void pull_operands(struct plan *p, uint32_t g, const struct type *t, bool results)
 {
 	for (size_t k = 0; k < p->member.n && p->member.n < MEMBERS_MAX; k++) {
 		const struct node *n = node(p->m, p->member.a[k]);
@@ -228,7 +231,7 @@ static void pull_operands(struct plan *p, uint32_t g, const struct type *t)
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++) {
 			const struct value *v = val(p->m, n->in[i]);
-			if (n->in[i] && v->kind == VAL_NODE && !why_not_join(p, v->def, t) && used_elementwise(p, n->in[i], g))
+			if (n->in[i] && v->kind == VAL_NODE && !why_not_join(p, v->def, t) && used_elementwise(p, n->in[i], g, results))
 				join(p, v->def, g);
 		}
 	}
@@ -418,12 +421,12 @@ static void group_anchor(struct plan *p, node_id anchor)
 		struct type t = val(p->m, v)->type;
 		while (!(end = extend(p, g, &v, &t)))
 			;
-		pull_operands(p, g, &t);
+		pull_operands(p, g, &t, false);
 	}
 	node_id first = pull_attention(p, g, anchor);
 	if (first) {
 		struct type t = val(p->m, node(p->m, first)->out[0])->type;
-		pull_operands(p, g, &t);
+		pull_operands(p, g, &t, false);
 		pull_transposes(p, g, first);
 	}
 	pull_transposes(p, g, anchor);
@@ -439,7 +442,7 @@ static void group_elementwise(struct plan *p, node_id last)
 	val_id v = only_result(node(p->m, last));
 
 	if (v)
-		pull_operands(p, g, &val(p->m, v)->type);
+		pull_operands(p, g, &val(p->m, v)->type, true);
 	pull_unpacking(p, g);
 	tell(p, g, NULL);
 }
