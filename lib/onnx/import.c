@@ -594,10 +594,22 @@ static const Onnx__ModelProto *read_model(struct importer *c, struct arena *aren
 	return p;
 }
 
+/* A directory as TensorFlow saves models. */
+static bool is_saved_model(const char *path)
+{
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is = folder >= 0 && faccessat(folder, "saved_model.pb", F_OK, 0) == 0;
+	if (folder >= 0)
+		close(folder);
+	return is;
+}
+
 struct module *onnx_import(const char *path, const struct onnx_import_opts *o)
 {
 	bool pipe = !path || !strcmp(path, "-");
 	struct mapped file;
+	if (!pipe && is_saved_model(path))
+		die(EX_NOIN, "%s: a SavedModel, not an ONNX model; `python3 -m hone.keras DIRECTORY` exports and builds it", path);
 	mapped_open(&file, path);
 	return onnx_import_bytes(pipe ? "standard input" : path, file.p, file.n, pipe || file.heap, o);
 }

@@ -339,8 +339,8 @@ static const char *other_kind(const unsigned char *p, size_t n)
 	if (starts(p, n, "version https://git-lfs"))
 		return "a git-LFS pointer, not the model; fetch it with `git lfs pull`";
 	if (starts(p, n, "PK\3\4") || starts(p, n, "PK\5\6"))
-		return "a zip archive (perhaps a .pt, .npz or a download), not an ONNX model; "
-		       "unpack it or export it to ONNX";
+		return "a zip archive (perhaps a .keras, .pt, .npz or a download), not an ONNX model; "
+		       "unpack it or export it to ONNX; `python3 -m hone.keras FILE` builds one of Keras";
 	if (starts(p, n, "\x1f\x8b") || starts(p, n, "\x28\xb5\x2f\xfd") ||
 	    starts(p, n,
 		   "\xfd"
@@ -348,11 +348,11 @@ static const char *other_kind(const unsigned char *p, size_t n)
 	    starts(p, n, "BZh"))
 		return "a compressed file; decompress it first";
 	if (starts(p, n, "\x89HDF"))
-		return "an HDF5 file (perhaps Keras), not an ONNX model; export it to ONNX";
+		return "an HDF5 file (perhaps Keras), not an ONNX model; `python3 -m hone.keras FILE` exports and builds it";
 	if (n >= 8 && !memcmp(p + 4, "ORTM", 4))
 		return "an ONNX Runtime .ort file; use the .onnx it was made from";
 	if (n >= 8 && !memcmp(p + 4, "TFL3", 4))
-		return "a TensorFlow Lite file, not an ONNX model; export it to ONNX";
+		return "a TensorFlow Lite file, not an ONNX model; `python3 -m hone.keras FILE` exports and builds it";
 	if (starts(p, n, "hone-text"))
 		return "the text form of a graph, not an ONNX model; ge-load reads it";
 	if (starts(p, n, "\x93NUMPY"))

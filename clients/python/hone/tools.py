@@ -57,8 +57,11 @@ def run(verb, *words):
 
 
 def build(model, stem, **given):
-    """Compiles a model to STEM.so and loads it: build("net.onnx", "out/net", set={"batch": 1})."""
+    """Compiles a model to STEM.so and loads it: build("net.onnx", "out/net", set={"batch": 1}). One of Keras goes through hone.keras."""
+    from . import keras
     from .library import Model
+    if keras.is_model(model):
+        return keras.build(model, stem, **given)
     run("build", "--quiet", *options(given), "-o", stem, "--", model)
     return Model(os.fspath(stem) + ".so")
 
