@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "runner/adversarial.h"
+#include "runner/condition.h"
 
 enum { PAGE = 4096, ALIGN = 64 };
 #define SATURATED_MAX 0.2
@@ -91,6 +92,8 @@ const char *problem_write(const struct oracle *o, const char *text, int fd)
 		for (int k = 0; k < t->nout; k++)
 			before[k] = (float *)problem_before(p, t->nin + k, s);
 		o->eval(t, ptr, ptr + t->nin, before);
+		if (s < PROBLEM_SEEDS)
+			inputs_condition(o, t, ptr, ptr + t->nin);
 	}
 	for (int i = p->nin; i < p->n && !why; i++)
 		if (saturates(p, i))

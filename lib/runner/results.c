@@ -50,8 +50,7 @@ static bool has_floats(const struct problem *p)
 	return false;
 }
 
-/* Root of the mean square of what is finite. */
-static double rms(enum dtype t, const void *x, int64_t n)
+double results_rms(enum dtype t, const void *x, int64_t n)
 {
 	double sum = 0, lane[8] = {0};
 	int64_t i = 0;
@@ -81,7 +80,7 @@ static struct tolerance tolerance_of(const struct problem *p, int out, int seed)
 	if (seed >= PROBLEM_SEEDS)
 		r.relative *= TRY_ADVERSARIAL_SLACK;
 	if (r.relative > 0)
-		r.scale = rms(t, problem_data(p, out, seed), p->t[out].tensor.n);
+		r.scale = results_rms(t, problem_data(p, out, seed), p->t[out].tensor.n);
 	else if (p->t[out].tensor.rounded == ROUNDED_NEAR || ((t == DT_I8 || t == DT_U8) && has_floats(p)))
 		r.flat = p->t[out].tensor.rounded != ROUNDED_EXACT;
 	return r;
@@ -93,7 +92,7 @@ static int64_t wrongly_rounded(const struct problem *p, int out, int seed, const
 	enum dtype t = p->t[out].tensor.dtype;
 	int64_t n = p->t[out].tensor.n, wrong = 0;
 	const float *before = problem_before(p, out, seed);
-	double lo, hi, slack = seed >= PROBLEM_SEEDS ? TRY_ADVERSARIAL_SLACK : 1, scale = rms(DT_F32, before, n);
+	double lo, hi, slack = seed >= PROBLEM_SEEDS ? TRY_ADVERSARIAL_SLACK : 1, scale = results_rms(DT_F32, before, n);
 	double relative = slack * TRY_TOLERANCE * epsilon(DT_F32) * (8 + sqrt(p->reduction));
 	const void *right = problem_data(p, out, seed);
 

@@ -130,6 +130,8 @@ bool timing_run(struct run *x, bool *slow);
 
 /* Where results differ from the oracle's; NULL: nowhere. */
 const char *results_compare(const struct problem *p, int out, int seed, const void *got, struct arena *a);
+/* Root of the mean square of what is finite. */
+double results_rms(enum dtype t, const void *x, int64_t n);
 /* Is y, an element of result out, x but for rounding? */
 bool results_equal(const struct problem *p, int out, int seed, double x, double y);
 double number_at(enum dtype t, const void *p, int64_t i);
