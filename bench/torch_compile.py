@@ -91,7 +91,8 @@ def run(name, make, shapes):
             times[k].append(seconds(f, xs[-1], 10))
     ms = {k: 1e3 * statistics.median(v) for k, v in times.items()}
     ms = {k: ms.get(k, float("nan")) for k in ("eager", "inductor", "hone")}
-    print(f"| {name} | {ms['eager']:.3f} | {ms['inductor']:.3f} | {ms['hone']:.3f} | {ms['hone'] / ms['eager']:.2f} | {ms['hone'] / ms['inductor']:.2f} |"
+    size = "x".join(map(str, shapes[-1])) + (f" after batches of {', '.join(str(s[0]) for s in shapes[:-1])}" if len(shapes) > 1 else "")
+    print(f"| {name} | {size} | {ms['eager']:.3f} | {ms['inductor']:.3f} | {ms['hone']:.3f} | {ms['hone'] / ms['eager']:.2f} | {ms['hone'] / ms['inductor']:.2f} |"
           f" {first['hone']:.1f} | {first['inductor']:.1f} | {error:.1e} |", flush=True)
     return error
 
@@ -101,7 +102,7 @@ def main():
     eager = []
     warnings.showwarning = lambda m, *a, **k: eager.append(str(m)) if str(m).startswith("hone:") else None
     print(f"torch {torch.__version__}, one thread, milliseconds\n")
-    print("| model | eager | inductor | hone | hone / eager | hone / inductor | first calls of hone, s | of inductor, s | difference |\n|---|---|---|---|---|---|---|---|---|")
+    print("| model | input | eager | inductor | hone | hone / eager | hone / inductor | first calls of hone, s | of inductor, s | difference |\n|---|---|---|---|---|---|---|---|---|---|")
     with torch.no_grad():
         for name in sys.argv[1:] or all_models:
             worst = max(worst, run(name, *all_models[name]))

@@ -76,7 +76,7 @@ END
 # torch.compile, where there is a torch that has it
 torch=$(python_with 'torch, torch._dynamo, onnx, onnxscript, numpy') || { skip "torch.compile" "no python with torch 2, onnx and onnxscript: HONE_PYTHON"; done_testing; exit; }
 cat >torch_use.py <<'END'
-import warnings, torch
+import os, warnings, torch
 from hone.dynamo import backend
 said = []
 warnings.showwarning = lambda m, *a, **k: said.append(str(m)) if str(m).startswith("hone:") else None
@@ -86,7 +86,8 @@ fast = torch.compile(net, backend=backend)
 with torch.no_grad():
     first = fast(x := torch.randn(2, 3, 8, 8))
     fast(-x)  # which leaves the first result as it is
-    print([torch.allclose(first, net(x), atol=1e-5)] + [torch.allclose(fast(x), net(x), atol=1e-5) for x in (torch.randn(n, 3, 8, 8) for n in (3, 5, 1))], said)
+    print([torch.allclose(first, net(x), atol=1e-5)] + [torch.allclose(fast(x), net(x), atol=1e-5) for x in (torch.randn(n, 3, 8, 8) for n in (3, 5, 7))], said)
+    print("libraries for four batches:", len(os.listdir(os.environ["XDG_CACHE_HOME"] + "/hone/torch")))
     net[4].bias.add_(1)
     print("weights that change:", torch.allclose(fast(x := torch.randn(5, 3, 8, 8)), net(x), atol=1e-5))
 loss = fast(torch.randn(5, 3, 8, 8)).sum()
@@ -96,6 +97,7 @@ odd = torch.compile(lambda x: torch.linalg.eigvals(x).real.sort()[0], backend=ba
 print("refused:", torch.allclose(odd(torch.eye(3)), torch.ones(3)), len(said) > 0)
 END
 is "$(XDG_CACHE_HOME=$PWD/cache "$torch" torch_use.py 2>err)" "[True, True, True, True] []
+libraries for four batches: 2
 weights that change: True
 gradients: True
 refused: True True" "torch.compile"
