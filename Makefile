@@ -2,7 +2,7 @@
 
 # The floors, lowest first. A file includes its own library and those of the floors left of it, never
 # right, never sideways ("/" ends a floor). The link order and tests/tools/t-floors.sh both read this line.
-FLOORS = common / native / graph target / op kb / loop onnx runner comm quant / cost / sched emit / lower / model / source search / tune
+FLOORS = common / native / graph target / op kb / grad / loop onnx runner comm quant / cost / sched emit / lower / model / source search / tune
 
 # Options of the compiler that are given stay, in build/given.mk, until others are: make install installs what was built. With others than
 # before all is compiled anew.

@@ -189,8 +189,8 @@ def gradients():
     gradient("what does not depend on it", [n("Mul", "a a")], {"a": x(2), "b": x(3)}, ["a", "b"])
     feed = {"a": x(2, 3)}
     node = h.make_node("Gradient", ["a"], ["d"], domain=TRAINING, xs=["a"], y="y")
-    save([n("Softmax", "a"), node], feed, ["y", "d"])
-    refused("Gradient of Softmax", 69, "no derivative of Softmax, here of 'y'")
+    save([n("Det", "a"), node], {"a": x(3, 3)}, ["y", "d"])
+    refused("Gradient of Det", 69, "no derivative of Det, here of 'y'")
     save([n("Neg", "a", "z"), node], feed, ["z", "d"])
     refused("Gradient of a value that is not there", 69, "'y' is no value of this graph")
 

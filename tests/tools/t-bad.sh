@@ -80,6 +80,7 @@ stream ge-deadedge FILE -o out.g
 stream ge-integer FILE -o out.g
 stream ge-cse FILE -o out.g
 stream ge-prune FILE
+stream ge-grad --loss ce FILE
 stream ge-narrow FILE
 stream ge-fuse FILE -o out.g
 stream ge-layout FILE

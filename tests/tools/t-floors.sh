@@ -1,5 +1,5 @@
 # The floors of the Makefile: a library includes its own floor's room and those below, never up, never
-# sideways; tools do not include tools; above lib/op only lib/lower and lib/onnx name operators.
+# sideways; tools do not include tools; above lib/op only lib/grad, lib/lower and lib/onnx name operators.
 . "$top/tests/lib.sh"
 work=$PWD
 cd "$top" || exit 1
@@ -33,7 +33,7 @@ report "tools include libraries and their own files" "$(grep -nE '^[[:space:]]*#
 	grep -vE "include[[:space:]]+\"(($rooms)/|[^\"]*\.inc\")")" # .inc: a text carried along
 ops=$(sed -n 's/^.X(\([A-Za-z0-9]*\),.*/\1/p' lib/graph/oplist.h | grep -vx Fused | tr '\n' '|')
 report "the list has operators" "$([ ${#ops} -gt 1000 ] || echo "none in lib/graph/oplist.h")"
-report "no operator is named above its library" "$(grep -nwE "OP_(${ops%|})" -r $(ls -d lib/*/ | grep -vE '/(graph|op|lower|onnx)/') --include=*.[ch] 2>/dev/null)"
+report "no operator is named above its library" "$(grep -nwE "OP_(${ops%|})" -r $(ls -d lib/*/ | grep -vE '/(graph|op|grad|lower|onnx)/') --include=*.[ch] 2>/dev/null)"
 
 # Kinds of CPU: conditions of compilers, headers of intrinsics, registers, numbers of ELF, features and instructions stand in lib/target.
 cpu_words='"target/[a-z0-9_]+/|__(x86_64|i386|SSE|AVX|FMA|aarch64|arm|ARM_|riscv|powerpc|s390)|__builtin_(ia32|cpu_)|\<(EM|R|AUDIT_ARCH|HWCAP2?)_(X86|AARCH64|386|RISCV|PPC|S?390|ARM)|HWCAP'
