@@ -162,6 +162,16 @@ static error_t accept(int key, char *value, struct argp_state *state)
 	return 0;
 }
 
+static void join_command(int argc, char **argv)
+{
+	struct arena a = {0};
+
+	args.command = tool.name;
+	for (int i = 1; i < argc; i++)
+		args.command = xprintf("%s %s", args.command, shell_word(argv[i], &a));
+	arena_release(&a);
+}
+
 /* Names of options stand in argp's own messages as they were given. Where argp would refuse, and a name has what a terminal does not just
  * print, the message is made here. */
 static void check_names(int argc, char **argv)
@@ -210,6 +220,7 @@ int main(int argc, char **argv)
 		.doc = xprintf("%s%s%s", tool.summary, tool.more ? "\v" : "", tool.more ? tool.more : ""),
 	};
 	check_names(argc, argv);
+	join_command(argc, argv); /* argp puts options before files */
 	if (argp_parse(&argp, argc, argv, 0, NULL, NULL))
 		tool_usage();
 	join_options();

@@ -1,4 +1,5 @@
 /* Reports as one page of HTML. */
+#define _GNU_SOURCE
 #include "common/page.h"
 #include <string.h>
 #include "common/msg.h"
@@ -10,7 +11,7 @@ static const char style[] =
 	"@media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--soft:#98a2ac;--line:#343b43;--page:#14181c;--mark:#6cb0ff;"
 	"--base:#66707a;--better:#58c27d;--tint:#1c2127}}"
 	"body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:1120px;margin:2rem auto;padding:0 1rem}"
-	"h1{font-size:1.35rem;margin:0 0 .3rem}h2{font-size:1.05rem;margin:2rem 0 .6rem}p{margin:.2rem 0}.soft{color:var(--soft)}"
+	"h1{font-size:1.35rem;margin:0 0 .3rem}h2{font-size:1.05rem;margin:2rem 0 .6rem}p{margin:.2rem 0;overflow-wrap:anywhere}.soft{color:var(--soft)}"
 	".sum{font-size:1.05rem;margin:.8rem 0}"
 	"figure{display:inline-block;width:220px;margin:0 1rem .9rem 0}figcaption{font-size:.8rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}"
 	"svg{display:block;max-width:100%;height:auto}svg text{font:10px system-ui,sans-serif;fill:var(--soft)}"
@@ -72,5 +73,36 @@ void page_go_on(FILE *f, const char *path)
 	if (m.n < n || memcmp((const char *)m.p + m.n - n, end, n))
 		die(EX_BADDATA, "%s: not a page of a report", path);
 	fwrite(m.p, 1, m.n - n, f);
+	mapped_close(&m);
+}
+
+void page_part_begin(FILE *f, const char *name) { fprintf(f, "<!-- %s -->\n", name); }
+
+void page_part_end(FILE *f, const char *name) { fprintf(f, "<!-- end of %s -->\n", name); }
+
+static size_t find_mark(const struct mapped *m, size_t from, const char *format, const char *name)
+{
+	char mark[80];
+	int n = snprintf(mark, sizeof mark, format, name);
+	const unsigned char *at = memmem(m->p + from, m->n - from, mark, (size_t)n);
+
+	if (!at)
+		die(EX_BADDATA, "%s: a page without a part '%s'", m->path, name);
+	return (size_t)(at - m->p);
+}
+
+void page_refill(const char *path, const char *name, const char *html)
+{
+	struct mapped m;
+	struct outfile o;
+
+	mapped_open(&m, path);
+	size_t begin = find_mark(&m, 0, "<!-- %s -->\n", name), stop = find_mark(&m, begin, "<!-- end of %s -->\n", name);
+	outfile_open(&o, path, false);
+	fwrite(m.p, 1, begin, o.f);
+	page_part_begin(o.f, name);
+	fputs(html, o.f);
+	fwrite(m.p + stop, 1, m.n - stop, o.f);
+	outfile_close(&o);
 	mapped_close(&m);
 }

@@ -29,6 +29,7 @@ struct tool_args {
 	/* Options of the tool's own (all of them change the result unless their argp doc group is
 	 * negative), "--name=value" in the order of the table, joined by blanks: for provenance. */
 	char *options;
+	const char *command; /* the command line as it was, for a shell to read */
 };
 
 struct tool {

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "model/model_impl.h"
 #include "common/msg.h"
+#include "graph/bodies.h"
 #include "graph/pass.h"
 
 int64_t value_bytes(struct module *m, val_id v)
@@ -19,6 +20,33 @@ int64_t value_bytes(struct module *m, val_id v)
 	for (int i = 0; i < l.n; i++)
 		n *= l.part[i].mod ? l.part[i].mod : (dims[l.part[i].axis] + l.part[i].div - 1) / l.part[i].div;
 	return n;
+}
+
+static double constant_bytes(struct module *m, const struct node *n)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && val(m, n->in[i])->kind == VAL_CONST && !value_varies(m, n->in[i]))
+			sum += (double)value_bytes(m, n->in[i]);
+	return sum;
+}
+
+double node_bytes(struct module *m, const struct node *n)
+{
+	graph_id body = n->op == OP_Fused ? node_body(n, 0) : 0;
+	double sum = constant_bytes(m, n);
+
+	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
+		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
+		if (v && value_varies(m, v))
+			return 0;
+		if (v && (i >= n->nin || val(m, v)->kind != VAL_CONST))
+			sum += (double)value_bytes(m, v);
+	}
+	for (size_t i = 0; body && i < graph(m, body)->nodes.n; i++)
+		sum += constant_bytes(m, node(m, graph(m, body)->nodes.a[i]));
+	return sum;
 }
 
 bool value_varies(const struct module *m, val_id v)

@@ -211,6 +211,8 @@ struct home value_home(struct model *M, val_id v);
 bool row_major(struct module *m, const struct type *t);
 /* Bytes of a value of known size, as its layout pads it. */
 int64_t value_bytes(struct module *m, val_id v);
+/* Bytes of n's operands and results, and of the constants in the body of a group. 0 where a size is known only in a run. */
+double node_bytes(struct module *m, const struct node *n);
 /* Bytes that a value takes in the arena; and bytes from one image of it to the next, 0 if the images share one place or there is no
  * strip. */
 int64_t home_bytes(const struct model *M, const struct call *c, val_id v);

@@ -131,34 +131,6 @@ static const char *step_ops(struct module *m, const struct node *n)
 /* Operations of call x. Those in the bodies of a control call are steps themselves. */
 static double step_flops(struct module *m, const struct call *x) { return x->control ? 0 : node_flops(m, node(m, x->node)); }
 
-static double constant_bytes(struct module *m, const struct node *n)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && val(m, n->in[i])->kind == VAL_CONST && !value_varies(m, n->in[i]))
-			sum += (double)value_bytes(m, n->in[i]);
-	return sum;
-}
-
-/* Bytes of n's operands and results, and of the constants in the body of a group. 0 where a size is known only in a run. */
-static double step_bytes(struct module *m, const struct node *n)
-{
-	graph_id body = n->op == OP_Fused ? node_body(n, 0) : 0;
-	double sum = constant_bytes(m, n);
-
-	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
-		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
-		if (v && value_varies(m, v))
-			return 0;
-		if (v && (i >= n->nin || val(m, v)->kind != VAL_CONST))
-			sum += (double)value_bytes(m, v);
-	}
-	for (size_t i = 0; body && i < graph(m, body)->nodes.n; i++)
-		sum += constant_bytes(m, node(m, graph(m, body)->nodes.a[i]));
-	return sum;
-}
-
 /* How often a run of control call x runs its bodies: the steps of a loop, where their number is constant; else 1. */
 static double body_runs(struct module *m, const struct call *x)
 {
@@ -207,7 +179,7 @@ static void put_step_table(struct emission *e, FILE *f)
 		fprintf(f, ", ");
 		put_string(f, slow == 1 && x->why ? x->why : "");
 		double times = runs[e->M->section_of[node(m, x->node)->graph] - 1];
-		fprintf(f, ", %.0f, %.0f, %.3g, %d},\n", times * step_flops(m, x), x->control ? 0 : times * step_bytes(m, node(m, x->node)),
+		fprintf(f, ", %.0f, %.0f, %.3g, %d},\n", times * step_flops(m, x), x->control ? 0 : times * node_bytes(m, node(m, x->node)),
 			times * fused_seconds(m, x->node), slow);
 	}
 	free(runs);

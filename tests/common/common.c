@@ -18,6 +18,7 @@
 #include "common/map.h"
 #include "common/option.h"
 #include "common/rng.h"
+#include "common/sha256.h"
 #include "common/textfile.h"
 #include "common/whole.h"
 #include "tap.h"
@@ -66,6 +67,21 @@ static void test_half(void)
 #else
 	ok(1, "halves # SKIP the compiler has no _Float16");
 #endif
+}
+
+/* The examples of FIPS 180-4: no byte, a block, and one byte too many for the length to fit behind them. */
+static void test_sha256(void)
+{
+	const char *two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+	char none[65], abc[65], both[65];
+
+	sha256_hex("", 0, none);
+	sha256_hex("abc", 3, abc);
+	sha256_hex(two, strlen(two), both);
+	ok(!strcmp(none, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855") &&
+		   !strcmp(abc, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") &&
+		   !strcmp(both, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"),
+	   "SHA-256: %s", both);
 }
 
 static void test_digest(void)
@@ -360,6 +376,7 @@ int main(void)
 	test_half();
 	test_odd();
 	test_digest();
+	test_sha256();
 	test_names();
 	test_map();
 	test_options();

@@ -11,6 +11,8 @@ grep -q '^tune  *10  *6' out && grep -q 'tasks faster; counted are' out && grep 
 ok $? "one report of it all"
 grep -q 'Tuning of digits.g<' page.html && [ "$(ge-dump lib/digits.d/*-tune.g | grep -c 'trace="# trace')" -ge 3 ]
 ok $? "options go on to tune-op"
+is "$(grep -c "Whole model: not measured here" page.html) $(grep -c "SHA-256 <code>$(sha256sum "$model" | cut -c1-64)<" page.html) $(grep -c "<code>hone tune .*--report page.html -o lib/digits<" page.html)" \
+	"1 1 1" "the page has the model's digest and the command, and does not say that a model was timed which was not"
 equal lib/digits.so lib/digits.d/*-layout.g
 ok $? "it computes the same"
 
@@ -30,9 +32,10 @@ hone tune "$model" --runner fake -o never >out 2>err
 ok $? "a size that lacks: the command with it, before any search"
 
 # Kernels timed here: the whole model by default and tuned, in turns.
-hone tune "$model" --set batch=1 --trials 2 --only Gemm -o real >out 2>err
-[ $? = 0 ] && grep -q '^the whole model, fastest run of 3 turns each: [0-9.]* ms by default, [0-9.]* ms tuned' out
-ok $? "on this machine: the whole model before and after"
+hone tune "$model" --set batch=1 --trials 2 --only Gemm --report real.html -o real >out 2>err
+[ $? = 0 ] && grep -q '^the whole model, fastest run of 3 turns each: [0-9.]* ms by default, [0-9.]* ms tuned' out &&
+	grep -q 'Whole model, measured: [0-9.]* [mu]s before, [0-9.]* [mu]s after ' real.html
+ok $? "on this machine: the whole model before and after, in the page too"
 
 hone tune "$model" --graph --seconds 6 --set batch=1 --trials 1 --only Gemm --report page.html -o graph >out 2>err
 [ $? = 0 ] && grep -q '^tune-graph: [0-9]* of [0-9]* segments' err && grep -q '^regroup  *10  *[1-9]' out && equal graph.so graph.d/*-integer.g && hone kb dump | grep -q '^kind graph$'

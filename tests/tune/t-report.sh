@@ -17,6 +17,8 @@ check "where the time went" grep -q 'generate .* search .* wait .*; on the runne
 check "what is faster is in words" grep -q '^    .*in registers' table
 check "no table with --quiet" test -z "$(tune-op --quiet --runner fake --trials 12 m.g -o again.g)" -a -s again.g
 
+is "$(grep -o 'Whole model, predicted from its tasks' page.html) $(grep -c "<code>$(ge-stat --digest m.g)<" page.html) $(grep -c '<code>tune-op --runner fake --trials 12 --report page.html m.g -o tuned.g<' page.html)" \
+	"Whole model, predicted from its tasks 1 1" "the page says what is predicted, for which graph, by which command"
 check "the page has a curve a task" test "$(grep -c '<path ' page.html)" = 6
 check "and a row a task" test "$(grep -c '^<tr><td>' page.html)" = 6
 check "it needs nothing from elsewhere" test "$(grep -c 'http\|<script\|<link\|src=' page.html)" = 0
@@ -43,6 +45,9 @@ if [ "$python" ]; then
 		before = sum(x["calls"] * x["before"] for x in t)
 		after = sum(x["calls"] * x["before"] * (x["ratio"] or 1) for x in t)
 		assert abs(before - r["totals"]["before"]) < 1e-6 * before and abs(after - r["totals"]["after"]) < 1e-6 * after
+		core, memory = (lambda x: x["flops"] / x["after"] / r["peak"]), (lambda x: x["bytes"] / x["after"] / r["memory_rate"])
+		assert all(abs(x["reached"] - (memory if x["bound"] == "memory" else core)(x)) < 1e-6 * x["reached"] for x in t)
+		assert all(x["bound"] == ("cache" if memory(x) > 1 else "memory" if memory(x) > core(x) else "core") for x in t)
 		assert all(x["lo"] <= x["ratio"] <= x["hi"] for x in t if x["ratio"])
 		assert sum(1 for x in t if x["ratio"]) == r["totals"]["faster"] > 0
 		assert all(x["trace"].startswith("# trace 1 ") for x in t if x["ratio"])

@@ -296,6 +296,8 @@ bool library_time(struct hone *h, const char *library, const char *json); /* as 
 void measure_shares(struct hone *h);
 /* tune.c: the runner for a target that this machine passes for. */
 const char *target_runner(struct hone *h);
+/* tune_page.c: into the page of --report, if there is one: seconds of the whole model, infinite if not measured, model and command. */
+void tune_page(struct hone *h, double before, double after);
 /* simplify.c: parts that quantize has, too. */
 double model_bytes(struct hone *h, const struct facts *import);
 void print_bytes(FILE *f, double before, double after);

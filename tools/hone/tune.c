@@ -125,23 +125,29 @@ static void search(struct hone *h, const char *table, double begun)
 	h->last = next;
 }
 
-/* The whole model, tuned and not, in turns. Where kernels were timed elsewhere this machine says nothing. */
-static void time_both(struct hone *h, const char *plain)
+/* Seconds of the whole model, tuned and not, in turns; infinite: it was not timed. */
+struct both {
+	double before, after;
+};
+
+/* Where kernels were timed elsewhere this machine says nothing. */
+static struct both time_both(struct hone *h, const char *plain)
 {
 	enum { TURNS = 3 };
 	const char *library = strchr(h->stem, '/') ? text(h, "%s.so", h->stem) : text(h, "./%s.so", h->stem);
-	double before = INFINITY, after = INFINITY;
+	struct both x = {INFINITY, INFINITY};
 
 	if (!library_of(h, plain, "default"))
-		return;
+		return x;
 	for (int i = 0; i < TURNS; i++) {
-		before = fmin(before, library_least(h, text(h, "%s/default.so", h->work)));
-		after = fmin(after, library_least(h, library));
+		x.before = fmin(x.before, library_least(h, text(h, "%s/default.so", h->work)));
+		x.after = fmin(x.after, library_least(h, library));
 	}
-	if (isfinite(before) && isfinite(after))
+	if (isfinite(x.before) && isfinite(x.after))
 		words_add(&h->form_times,
 			  text(h, "the whole model, fastest run of %d turns each: %.4g ms by default, %.4g ms tuned (%+.1f%%)", TURNS,
-			       1e3 * before, 1e3 * after, 100 * (after / before - 1)));
+			       1e3 * x.before, 1e3 * x.after, 100 * (x.after / x.before - 1)));
+	return x;
 }
 
 static void put_report(struct hone *h, const char *table, FILE *f)
@@ -178,6 +184,7 @@ void tune(struct hone *h)
 	bool elsewhere = given_is(h, "target") || given_is(h, "runner");
 	const char *plain = NULL, *table = text(h, "%s/table", h->work);
 	double begun = now_seconds();
+	struct both whole = {INFINITY, INFINITY};
 	char *report;
 
 	if (given_is(h, "learn") && elsewhere)
@@ -195,8 +202,9 @@ void tune(struct hone *h)
 	plain = plain ? plain : h->last;
 	search(h, table, begun);
 	build_library(h);
-	if (!h->quiet && !given_is(h, "json") && !elsewhere)
-		time_both(h, plain);
+	if (!elsewhere && (given_is(h, "report") || (!h->quiet && !given_is(h, "json"))))
+		whole = time_both(h, plain);
+	tune_page(h, whole.before, whole.after);
 	stem_keep(h);
 	level_cost(h);
 	if (given_is(h, "learn") && !child_interrupted)

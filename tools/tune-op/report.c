@@ -31,6 +31,16 @@ struct report_totals report_totals(const struct report *r)
 	return x;
 }
 
+double report_reached(const struct report *r, const struct report_task *t, const char **roof)
+{
+	double seconds = t->seconds * report_ratio(t), compute = t->flops / r->peak / seconds, traffic = t->bytes / r->rate / seconds;
+
+	if (!(seconds > 0 && r->peak > 0 && r->rate > 0))
+		return 0;
+	*roof = traffic > 1 ? "cache" : traffic > compute ? "memory" : "core";
+	return *roof[0] == 'm' ? traffic : compute;
+}
+
 const char *report_time(struct arena *a, double seconds)
 {
 	if (!(seconds > 0))
@@ -133,9 +143,11 @@ static void put_number(FILE *f, const char *name, double v)
 	json_num(f, v);
 }
 
-static void put_task(FILE *f, const struct report_task *t)
+static void put_task(FILE *f, const struct report *r, const struct report_task *t)
 {
 	bool faster = t->ratio > 0;
+	const char *roof = NULL;
+	double reached = report_reached(r, t, &roof);
 
 	fputs("{\"title\": ", f);
 	json_str(f, t->title);
@@ -143,6 +155,9 @@ static void put_task(FILE *f, const struct report_task *t)
 	put_text(f, "digest", t->digest);
 	put_number(f, "calls", (double)t->calls);
 	put_number(f, "flops", t->flops);
+	put_number(f, "bytes", t->bytes);
+	put_text(f, "bound", roof);
+	put_number(f, "reached", reached > 0 ? reached : NAN);
 	put_number(f, "before", t->seconds > 0 ? t->seconds : NAN);
 	put_number(f, "after", t->seconds > 0 ? t->seconds * report_ratio(t) : NAN);
 	put_number(f, "ratio", faster ? t->ratio : NAN);
@@ -172,10 +187,14 @@ void report_json(FILE *f, const struct report *r)
 	json_str(f, r->model);
 	put_text(f, "target", r->target);
 	put_text(f, "tool", r->tool);
+	put_text(f, "command", r->command);
+	put_text(f, "digest", r->digest);
+	put_number(f, "peak", r->peak > 0 ? r->peak : NAN);
+	put_number(f, "memory_rate", r->rate > 0 ? r->rate : NAN);
 	fputs(",\n \"tasks\": [", f);
 	for (size_t i = 0; i < r->ntask; i++) {
 		fputs(i ? ",\n  " : "\n  ", f);
-		put_task(f, &r->task[i]);
+		put_task(f, r, &r->task[i]);
 	}
 	fprintf(f, "],\n \"totals\": {\"tasks\": %zu, \"timed\": %zu, \"faster\": %zu, \"without\": %zu", r->ntask, x.timed, x.faster,
 		r->without);

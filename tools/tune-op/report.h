@@ -11,7 +11,7 @@ struct report_task {
 	const char *digest;       /* hex */
 	size_t calls;             /* nodes of the model that are it */
 	double weight;            /* how often a run computes it */
-	double flops;             /* of one call */
+	double flops, bytes;      /* of one call; bytes: operands, constants and results */
 	double seconds;           /* of one call with the default schedule; 0: not timed */
 	double ratio, lo, hi;     /* chosen / default, re-timed, with its interval; ratio 0: the default stays */
 	const char *verdict;      /* "faster", "default", "nearest", "not tuned" */
@@ -30,9 +30,13 @@ struct report_cost {
 	bool beside; /* spent by runners, side by side: no part of the whole */
 };
 struct report {
-	const char *model;  /* the file, or "" */
-	const char *target; /* where it was timed, as text */
-	const char *tool;   /* name, version, options */
+	const char *model;   /* the file, or "" */
+	const char *target;  /* where it was timed, as text */
+	const char *tool;    /* name, version, options */
+	const char *command; /* the command line, for a shell to read */
+	const char *digest;  /* hex: of the graph as it was read */
+	double peak, rate;   /* of the target's core: f32 operations, and bytes from memory, a second */
+	bool is_measured;    /* both are; else they are what CPUs of its kind have */
 	struct report_task *task;
 	size_t ntask;
 	size_t without;           /* groups of the model that are no task */
@@ -51,6 +55,10 @@ struct report_totals {
 };
 struct report_totals report_totals(const struct report *r);
 
+/* The share of its roof that the task's chosen schedule reaches, and the roof's name: "core", the rate of f32 operations; "memory", the rate of
+ * bytes, of a task with few operations a byte; "cache" for one that is faster than memory could be, whose share is of the core. Above 1 it
+ * needs fewer operations than are counted (integers, Winograd). 0: not known, and no name. */
+double report_reached(const struct report *r, const struct report_task *t, const char **roof);
 /* "4.21 ms"; "-": not known */
 const char *report_time(struct arena *a, double seconds);
 /* "4.21 ms -> 3.90 ms a run (-7.4%): 12 of 25 tasks faster; ..." */

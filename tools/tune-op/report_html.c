@@ -36,6 +36,27 @@ static void put_date(FILE *f)
 		fprintf(f, " &middot; %s", text);
 }
 
+/* hone tune writes its own in this part's place: it times the whole model. */
+static void put_whole(FILE *f, const struct report *r, struct arena *a)
+{
+	struct report_totals x = report_totals(r);
+
+	page_part_begin(f, PAGE_WHOLE);
+	if (x.timed) {
+		fputs("<p class=\"sum\">Whole model, predicted from its tasks: ", f);
+		page_put(f, report_time(a, x.before));
+		fputs(" before, ", f);
+		page_put(f, report_time(a, x.after));
+		fprintf(f, " after (%+.1f%%)</p>\n", 100 * (x.after / x.before - 1));
+	}
+	fputs("<p class=\"soft\">graph <code>", f);
+	page_put(f, r->digest);
+	fputs("</code></p>\n<p class=\"soft\"><code>", f);
+	page_put(f, r->command);
+	fputs("</code></p>\n", f);
+	page_part_end(f, PAGE_WHOLE);
+}
+
 static void put_head(FILE *f, const struct report *r, struct arena *a)
 {
 	fputs("<h1>", f);
@@ -45,7 +66,9 @@ static void put_head(FILE *f, const struct report *r, struct arena *a)
 	fputs("</p>\n<p class=\"soft\">", f);
 	page_put(f, r->tool);
 	put_date(f);
-	fputs("</p>\n<p class=\"sum\">", f);
+	fputs("</p>\n", f);
+	put_whole(f, r, a);
+	fputs("<p>", f);
 	page_put(f, report_line(a, r));
 	fputs("</p>\n", f);
 	if (r->interrupted)
@@ -129,7 +152,18 @@ static void put_curves(FILE *f, const struct report *r, double before)
 
 /* ---- table ---- */
 
-static void put_row(FILE *f, const struct report_task *t, double before, struct arena *a)
+/* "62% core", "91% memory", "40% core, cached". */
+static const char *roof_text(struct arena *a, const struct report *r, const struct report_task *t)
+{
+	const char *roof = NULL;
+	double reached = report_reached(r, t, &roof);
+
+	if (!roof)
+		return "-";
+	return arena_printf(a, "%.*f%% %s", reached < 0.1 ? 1 : 0, 100 * reached, !strcmp(roof, "cache") ? "core, cached" : roof);
+}
+
+static void put_row(FILE *f, const struct report *r, const struct report_task *t, double before, struct arena *a)
 {
 	fputs("<tr><td>", f);
 	page_put(f, t->title);
@@ -141,6 +175,7 @@ static void put_row(FILE *f, const struct report_task *t, double before, struct 
 	page_cell(f, "n", report_time(a, t->seconds));
 	page_cell(f, "n", report_time(a, t->seconds * report_ratio(t)));
 	page_cell(f, t->ratio > 0 ? "n better" : "n", report_interval(a, t));
+	page_cell(f, "n", roof_text(a, r, t));
 	page_cell(f, "v", t->verdict);
 	page_cell(f, "n", t->failed ? arena_printf(a, "%zu (%zu failed)", t->trials, t->failed) : arena_printf(a, "%zu", t->trials));
 	fputs("<td>", f);
@@ -165,14 +200,22 @@ static void put_row(FILE *f, const struct report_task *t, double before, struct 
 static void put_table(FILE *f, const struct report *r, double before, struct arena *a)
 {
 	fputs("<h2>Tasks</h2>\n<div class=\"wide\"><table><thead><tr><th>task</th><th class=\"n\">calls</th><th class=\"n\">share of time</th>"
-	      "<th class=\"n\">before</th><th class=\"n\">after</th><th class=\"n\">ratio (interval)</th><th>verdict</th><th class=\"n\">trials</th>"
+	      "<th class=\"n\">before</th><th class=\"n\">after</th><th class=\"n\">ratio (interval)</th><th class=\"n\">of the roof</th>"
+	      "<th>verdict</th><th class=\"n\">trials</th>"
 	      "<th>schedule</th></tr></thead><tbody>\n",
 	      f);
 	for (size_t i = 0; i < r->ntask; i++)
-		put_row(f, &r->task[i], before, a);
+		put_row(f, r, &r->task[i], before, a);
 	fputs("</tbody></table></div>\n<p class=\"soft\">Times are of one call. Before is the default schedule; the ratio is the chosen schedule's time to "
 	      "it, by all that was timed of it.</p>\n",
 	      f);
+	if (r->peak > 0 && r->rate > 0)
+		fprintf(f,
+			"<p class=\"soft\">The roof is what bounds the chosen schedule: the core's %.0f GFLOP/s of f32, or memory's %.1f GB/s for "
+			"all that it reads and writes (%s). Cached: faster than memory, so the core is its roof. Above 100%% it needs fewer "
+			"operations than are counted (integers, Winograd).</p>\n",
+			1e-9 * r->peak, 1e-9 * r->rate,
+			r->is_measured ? "measured by run-dev --probe" : "assumed; run-dev --probe measures them");
 }
 
 /* ---- ledger ---- */

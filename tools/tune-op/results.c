@@ -1,8 +1,10 @@
 /* A session as a report: its tasks, and where the time went. */
 #include "graph/pass.h"
 #include "loop/prim.h"
+#include "model/model.h"
 #include "op/task.h"
 #include "results.h"
+#include "target/rate.h"
 
 /* What it came with stays, and nobody knows how fast that is here. */
 static bool keeps_given(const struct tuned *t) { return !t->trace && t->given && !was_timed(t, t->given); }
@@ -26,6 +28,7 @@ static struct report_task task_result(const struct tuned *t, struct arena *a)
 		.calls = t->calls,
 		.weight = t->weight,
 		.flops = t->flops,
+		.bytes = node_bytes(t->in, node(t->in, t->node)),
 		.seconds = t->seconds,
 		.verdict = verdict_of(t),
 		.why = t->untunable ? t->untunable : t->why,
@@ -55,6 +58,21 @@ static struct report_task task_result(const struct tuned *t, struct arena *a)
 	return x;
 }
 
+/* A row that says no rates has those that CPUs of its kind have. */
+static void set_roofs(struct report *r, const struct target *target)
+{
+	enum { MULTIPLY_ADD = 2 };
+	const struct target t = target_filled(target);
+
+	r->peak = target_fma_rate(&t);
+	r->rate = t.rate[RATE_MEMORY];
+	r->is_measured = r->peak > 0 && r->rate > 0;
+	if (!r->is_measured) {
+		r->peak = MULTIPLY_ADD * t.hertz * t.fma_ports * t.vector_bytes / (double)sizeof(float);
+		r->rate = t.hertz * t.memory_a_cycle;
+	}
+}
+
 void session_report(const struct session *s, struct report *r, struct arena *a)
 {
 	const struct ledger *l = &s->ledger;
@@ -70,6 +88,8 @@ void session_report(const struct session *s, struct report *r, struct arena *a)
 			     .interrupted = s->interrupted,
 			     .ntask = (size_t)s->ntask,
 			     .ncost = sizeof cost / sizeof *cost};
+	if (s->target)
+		set_roofs(r, s->target);
 	r->cost = arena_copy(a, cost, sizeof cost);
 	r->task = ARENA_ARRAY(a, struct report_task, r->ntask);
 	for (size_t i = 0; i < r->ntask; i++)

@@ -66,6 +66,7 @@ static const struct argp_option options[] = {
 };
 
 static struct options opt = {.trials = TRIALS, .seed = 1, .cold_bytes = -1};
+static char read_digest[33]; /* of the newest graph, before it has traces; "": nothing asks for it */
 static bool trials_given, list_tasks;
 static const char *task_given, *dump_dir, *report_file, *report_after, *title, *trace_file;
 static VEC(const char *) only, skip, runners;
@@ -334,6 +335,8 @@ static void conclude(struct session *s, struct module *m, const struct task_list
 	session_report(s, &r, &s->arena);
 	r.model = title ? title : m->source && !task_given ? basename(m->source) : "";
 	r.without = l->without.n;
+	r.digest = read_digest;
+	r.command = a->command;
 	if (a->json && a->out)
 		report_json(stdout, &r);
 	else if (a->out && !msg_quiet)
@@ -362,6 +365,8 @@ static void tune(struct module *m, const struct tool_args *a)
 	struct session s;
 	struct arena arena = {0};
 	struct pass_ctx c = {.args = a, .why = a->why};
+	if (report_file || a->json)
+		digest_hex(module_digest(m), read_digest);
 	task_list_make(&l, m, &arena);
 	say_none(&l, m, &arena);
 	check_words(m, &l, "only", only.a, only.n);
