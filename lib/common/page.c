@@ -7,9 +7,9 @@
 #include "common/shown.h"
 
 static const char style[] =
-	":root{--ink:#1b1f24;--soft:#5c6670;--line:#d9dee3;--page:#fff;--mark:#1f6feb;--base:#9aa4ae;--better:#17803d;--tint:#f4f6f8}"
+	":root{--ink:#1b1f24;--soft:#5c6670;--line:#d9dee3;--page:#fff;--mark:#1f6feb;--base:#9aa4ae;--better:#17803d;--worse:#b42318;--tint:#f4f6f8}"
 	"@media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--soft:#98a2ac;--line:#343b43;--page:#14181c;--mark:#6cb0ff;"
-	"--base:#66707a;--better:#58c27d;--tint:#1c2127}}"
+	"--base:#66707a;--better:#58c27d;--worse:#ff8f7d;--tint:#1c2127}}"
 	"body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:1120px;margin:2rem auto;padding:0 1rem}"
 	"h1{font-size:1.35rem;margin:0 0 .3rem}h2{font-size:1.05rem;margin:2rem 0 .6rem}p{margin:.2rem 0;overflow-wrap:anywhere}.soft{color:var(--soft)}"
 	".sum{font-size:1.05rem;margin:.8rem 0}"
@@ -18,10 +18,10 @@ static const char style[] =
 	".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.86rem;width:100%}"
 	"th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line)}"
 	"td:last-child{min-width:15rem}th{font-weight:600;color:var(--soft)}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-	"td.v{white-space:nowrap}td.better{color:var(--better);font-weight:600}code{font:.78rem ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}"
+	"td.v{white-space:nowrap}td.better{color:var(--better);font-weight:600}td.worse{color:var(--worse);font-weight:600}code{font:.78rem ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}"
 	".pair{display:flex;flex-wrap:wrap;gap:1rem}.pair figure{width:auto;flex:0 1 auto;margin:0}"
 	"svg text.op{fill:var(--ink)}"
-	"@media print{:root{--ink:#1b1f24;--soft:#5c6670;--line:#d9dee3;--page:#fff;--mark:#1f6feb;--base:#9aa4ae;--better:#17803d;--tint:#f4f6f8}"
+	"@media print{:root{--ink:#1b1f24;--soft:#5c6670;--line:#d9dee3;--page:#fff;--mark:#1f6feb;--base:#9aa4ae;--better:#17803d;--worse:#b42318;--tint:#f4f6f8}"
 	"body{margin:0;max-width:none}.wide,pre{overflow:visible}pre{white-space:pre-wrap}tr,figure{break-inside:avoid}}"
 	"details summary{cursor:pointer}pre{font:.75rem ui-monospace,monospace;background:var(--tint);padding:.5rem;overflow-x:auto;margin:.3rem 0}";
 

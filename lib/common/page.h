@@ -1,5 +1,5 @@
 /* Reports as one page of HTML: nothing from elsewhere, whole without scripts, light or dark as the reader has it. Pictures take their colours from the
- * page: var(--ink), --soft, --line, --page, --mark, --base, --better, --tint. */
+ * page: var(--ink), --soft, --line, --page, --mark, --base, --better, --worse, --tint. */
 #ifndef HONE_PAGE_H
 #define HONE_PAGE_H
 #include <stdio.h>

@@ -29,6 +29,12 @@ is "$? $(grep -c '^the numbers change in cse: after ' out) $(grep -c '^the first
 planted/ge-cse part/x.g -o after.g && ! equal --rewritten -i part/x.npz after.g part/x.g && grep -q DIFFERENT cmp.log && run-ref -i part/x.npz part/x.onnx >out
 ok $? "the part shows it, with its inputs, and is a model"
 
+planted/hone bisect net.g --model none --report errors.html -o part/x >out 2>err
+is "$? $(awk '/^cse / { cse = $2 " " ($4 > 1e-3 && $3 > 0) " " $5 } /^dedup/ { dedup = $2 } /^simplify/ { simplify = $2 " " $4 } END { print cse, dedup, simplify }' out | sed 's/\[[0-9]*,[0-9]*\]/[]/')" \
+	"1 DIFFERENT 1 f[] DIFFERENT equal 0" "the error after each stage"
+is "$(grep -c '^<tr><td' errors.html) $(grep -o '<div title="different"' errors.html | wc -l) $(sed -n 's/.*>simplify<.*style="width:\([0-9.]*\)%.*/\1/p' errors.html)" \
+	"$(grep -c '^[a-z]* *\(equal\|DIFF\)' out) $(grep -c '^[a-z]* *DIFF' out) 0.00" "and as a page, with a bar for each"
+
 planted_kernels '/vstore/ { gsub(/vsigmoid\(/, "vtanh(") } { print }'
 CC=$PWD/planted/cc hone bisect net.g --model none -o net.bisect >out 2>err
 is "$? $(grep -c '^the numbers change in emit: after plan ' out) $(grep -c '^the smallest part: [1-4] node' out) $(ls net.bisect.* 2>/dev/null | wc -l)" "1 1 1 3" "a kernel: $(tail -1 out)"
@@ -36,6 +42,7 @@ planted ge-fuse '/= Tanh\(/ { sub(/Tanh/, "Softsign") } { print }'
 planted/hone bisect net.g -o group >out 2>err
 is "$? $(grep -c '^the numbers change in fuse: ' out) $(grep -c '^the smallest part: 1 node (Tanh)' out)" "1 1 1" "a group with another operator"
 refused 64 --seconds "no number" hone bisect net.g --seconds x
+refused 74 none/e.html "a page that cannot be written" hone bisect net.g --report none/e.html
 refused 66 none.g "no model" hone bisect none.g
 refused 66 none.npz "no inputs" hone bisect net.g -i none.npz
 done_testing

@@ -11,7 +11,8 @@
 /* The graphs of a build in their order; the last is the library. */
 struct way {
 	struct words name, file;
-	const char **distance; /* how far it is from the first; NULL: not compared */
+	const char **distance;          /* how far it is from the first; NULL: not compared */
+	VEC(struct stage_error) errors; /* of all but the first, with --stages */
 	double tolerance;
 	const char *inputs;
 };
@@ -45,8 +46,8 @@ static void build_all(struct hone *h, struct way *w)
 	memset(w->distance, 0, w->name.n * sizeof *w->distance);
 }
 
-/* True if graph i computes other numbers than the imported model. */
-static bool differs(struct hone *h, struct way *w, size_t i)
+/* True if graph i computes other numbers than the imported model; each: the report on each output, or NULL. */
+static bool differs(struct hone *h, struct way *w, size_t i, struct facts *each)
 {
 	bool first = !w->inputs;
 	const char *given = given_value(h, "input"), *saved = text(h, "%s/inputs.npz", h->work);
@@ -54,6 +55,7 @@ static bool differs(struct hone *h, struct way *w, size_t i)
 	struct facts f;
 
 	progress(h, text(h, "comparing after %s", w->name.a[i]));
+	c.each = each;
 	c.runs = first && !given ? COMPARE_RUNS : 1;
 	c.save = first ? saved : NULL;
 	c.drawn = first;
@@ -76,10 +78,27 @@ static size_t first_other(struct hone *h, struct way *w)
 
 	while (other - same > 1) {
 		size_t middle = (same + other) / 2;
-		if (differs(h, w, middle))
+		if (differs(h, w, middle, NULL))
 			other = middle;
 		else
 			same = middle;
+	}
+	return other;
+}
+
+/* All of them, on the inputs that the library was compared with; the first that differs, or the number of graphs. */
+static size_t compare_stages(struct hone *h, struct way *w)
+{
+	size_t other = w->name.n;
+
+	for (size_t i = 1; i < w->name.n; i++) {
+		struct facts each = {0};
+		struct stage_error e = {.stage = w->name.a[i], .equal = !differs(h, w, i, &each)};
+		error_take(h, &e, &each);
+		if (!e.output)
+			e.why = w->distance[i];
+		vec_push(&w->errors, e);
+		other = e.equal || i > other ? other : i;
 	}
 	return other;
 }
@@ -143,7 +162,7 @@ static void publish(struct hone *h, const struct part_found *found)
 
 static void report(struct hone *h, const struct way *w, size_t at, const char *blamed, bool is_own, const struct part_found *found)
 {
-	for (size_t i = 1; i < w->name.n; i++)
+	for (size_t i = 1; i < w->name.n && !w->errors.n; i++)
 		if (w->distance[i])
 			printf("%-12s %s  %s\n", w->name.a[i], i < at ? "equal    " : "DIFFERENT", shown(w->distance[i]));
 	printf("\nthe numbers change in %s: after %s they are those of the model\n", blamed, w->name.a[at - 1]);
@@ -167,16 +186,28 @@ void bisect(struct hone *h)
 	if (given_is(h, "target"))
 		h->target = given_value(h, "target");
 	build_all(h, &w);
-	size_t last = w.name.n - 1;
-	if (!differs(h, &w, last)) {
+	size_t last = w.name.n - 1, at = 0;
+	const char *page = given_value(h, "report");
+	bool other = differs(h, &w, last, NULL);
+	if (page || given_is(h, "stages")) {
+		at = compare_stages(h, &w);
+		other = at <= last;
 		progress(h, NULL);
+		if (page)
+			errors_page(h, w.errors.a, w.errors.n, w.tolerance, page);
 		if (!h->quiet)
+			errors_print(h, w.errors.a, w.errors.n);
+	}
+	if (!other) {
+		progress(h, NULL);
+		if (!h->quiet && !w.errors.n)
 			printf("no stage changes the numbers: at most, %s\n", shown(w.distance[last]));
 		place_remove(h);
 		child_end();
 		return;
 	}
-	size_t at = first_other(h, &w);
+	if (!w.errors.n)
+		at = first_other(h, &w);
 	bool by_library = at == last;
 	struct suspect s = {.maker = by_library ? BY_LIBRARY : BY_STAGE,
 			    .before = w.file.a[by_library ? at - 2 : at - 1],

@@ -30,6 +30,19 @@ struct part_found {
 	bool is_memory;             /* with a place for each value, every number is right: ge-plan's places are not */
 };
 
+/* How far the numbers after a stage are from the model's, in the output that is furthest off. */
+struct stage_error {
+	const char *stage;
+	const char *output, *at;   /* NULL: no output was compared; the element's index, "0,7" */
+	const char *why;           /* why the two cannot be equal, or were not compared; NULL: the errors say how far they are */
+	double relative, absolute; /* by the output's largest element; in its own unit */
+	bool equal;
+};
+/* errors.c: the furthest of the outputs that run-cmp --json told. */
+void error_take(struct hone *h, struct stage_error *e, const struct facts *each);
+void errors_print(struct hone *h, const struct stage_error *e, size_t n);
+void errors_page(struct hone *h, const struct stage_error *e, size_t n, double tolerance, const char *path);
+
 /* differ.c: the first value that differs, and the nodes of A between it and values that are equal. */
 struct part_found differ_find(struct hone *h, const struct suspect *x, double seconds);
 /* shrink.c: the fewest of the nodes with keep[node], a result `last` among them, that still show it; found->nodes 0: not even all of them. */

@@ -97,6 +97,8 @@ static const struct option_row rows[] = {
 	{"range", 0, "INPUT=LO:HI", V_BUILD | V_BISECT | V_BUNDLE, "compare", "range of a random input of the check"},
 	{"input", 'i', "FILE.npz", V_BISECT, "", "inputs with which the numbers are other ones; without,\nten random ones"},
 	{"seconds", 0, "S", V_BISECT, "", "time to make the part smaller (60)"},
+	{"stages", 0, NULL, V_BISECT, "", "compare after each stage; print how far each is"},
+	{"report", 0, "FILE", V_BISECT, "", "--stages, and the same as HTML with a bar for each stage"},
 	{"", 'o', "STEM", V_BISECT, "", "where the part goes (MODEL.bisect)"},
 
 	{"graph", 0, NULL, V_TUNE, "", "first try other groups of nodes, on parts of the model,\nfor a third of --seconds (tune-graph)"},
