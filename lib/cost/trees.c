@@ -16,10 +16,17 @@ struct tree_node {
 struct learned_range { /* of a feature */
 	int32_t feature, least, most;
 };
+/* A tree's node for walking: a leaf is its own next node. */
+struct walk_node {
+	int32_t column, less;
+	uint32_t next[2]; /* where the column is not less, and where it is */
+};
 struct trees {
 	VEC(struct tree_node) node;
-	VEC(uint32_t) tree;   /* where each begins */
-	VEC(uint32_t) member; /* which tree each begins with */
+	const struct walk_node *walk; /* by node */
+	const uint32_t *depth;        /* by tree: forks on its longest way */
+	VEC(uint32_t) tree;           /* where each begins */
+	VEC(uint32_t) member;         /* which tree each begins with */
 	VEC(struct learned_range) range;
 	bool adds; /* to another model, the base */
 	struct digest base_text;
@@ -174,6 +181,28 @@ static void take_line(struct reader *r, char *line, int number, struct arena *a)
 		fail(r, "a line of no kind that this program knows");
 }
 
+/* The trees in the form that is walked. */
+static void prepare(struct trees *t, struct arena *a)
+{
+	struct walk_node *walk = ARENA_ARRAY(a, struct walk_node, t->node.n);
+	uint32_t *depth = ARENA_ARRAY(a, uint32_t, t->tree.n), *below = xcalloc(t->node.n, sizeof *below);
+
+	for (size_t k = t->tree.n; k-- > 0;) {
+		uint32_t root = t->tree.a[k], end = k + 1 < t->tree.n ? t->tree.a[k + 1] : (uint32_t)t->node.n;
+		for (uint32_t i = end; i-- > root;) { /* a node's next ones are behind it */
+			const struct tree_node *x = &t->node.a[i];
+			uint32_t less = x->column < 0 ? i : i + 1, no = x->column < 0 ? i : root + x->no;
+			walk[i] = (struct walk_node){x->column < 0 ? 0 : x->column, x->less, {no, less}};
+			if (x->column >= 0)
+				below[i] = 1 + (below[less] > below[no] ? below[less] : below[no]);
+		}
+		depth[k] = below[root];
+	}
+	free(below);
+	t->walk = walk;
+	t->depth = depth;
+}
+
 /* In each tree a walk only goes forward, and NO names a node of the tree: it ends. That no NO leads into the middle of another branch is
  * no matter of safety. */
 struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line, const char **why)
@@ -208,6 +237,7 @@ struct trees *trees_read(const char *text, size_t n, struct arena *a, int *line,
 		t->tree.a = arena_copy(a, r.t.tree.a, r.t.tree.n * sizeof *r.t.tree.a);
 		t->range.a = arena_copy(a, r.t.range.a, r.t.range.n * sizeof *r.t.range.a);
 		t->member.a = arena_copy(a, r.t.member.a, r.t.member.n * sizeof *r.t.member.a);
+		prepare(t, a);
 	}
 	vec_free(&r.t.node);
 	vec_free(&r.t.tree);
@@ -273,10 +303,10 @@ void trees_predict(const struct trees *t, const struct columns *c, int64_t *unit
 		size_t end = m + 1 < t->member.n ? t->member.a[m + 1] : t->tree.n;
 		units[m] = t->base ? units[m] : 0;
 		for (size_t k = t->member.a[m]; k < end; k++) {
-			const struct tree_node *root = &t->node.a[t->tree.a[k]], *x = root;
-			while (x->column >= 0)
-				x = c->a[x->column] < x->less ? x + 1 : root + x->no;
-			units[m] += x->less;
+			uint32_t at = t->tree.a[k];
+			for (uint32_t i = 0; i < t->depth[k]; i++) /* each way as long as the longest: no branch to guess */
+				at = t->walk[at].next[c->a[t->walk[at].column] < t->walk[at].less];
+			units[m] += t->walk[at].less;
 		}
 	}
 }

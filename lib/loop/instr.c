@@ -38,6 +38,9 @@ static bool is_there(const struct target *t, const struct instr *r)
 	return (t->features & r->features) == r->features && (!r->vector_bytes || t->vector_bytes == r->vector_bytes);
 }
 
+/* True if row `row` is of t's backend and t has it. Of the questions about a row this one takes the longest. */
+static bool is_ours(const struct target *t, int row, const struct instr *r) { return is_there(t, r) && instr_find(t, r->name) == row; }
+
 /* Sums of products of two elements, in the type of the sum. */
 static bool sums_products(const struct instr *r)
 {
@@ -51,8 +54,8 @@ static bool pays(const struct target *t, const struct instr *r) { return !r->mea
 static const struct instr *product_row(const struct target *t, int row, enum dtype a, enum dtype b)
 {
 	const struct instr *r = instr_row(row);
-	bool good = instr_find(t, r->name) == row && is_there(t, r) && sums_products(r) && pays(t, r) &&
-		    !strcmp(r->in[0].dtype, dtype_name(a)) && !strcmp(r->in[1].dtype, dtype_name(b));
+	bool good = sums_products(r) && !strcmp(r->in[0].dtype, dtype_name(a)) && !strcmp(r->in[1].dtype, dtype_name(b)) &&
+		    is_ours(t, row, r) && pays(t, r);
 
 	return good ? r : NULL;
 }
@@ -105,7 +108,7 @@ int instr_nibbles(const struct target *t)
 	const struct instr *r;
 
 	for (int row = 1; (r = instr_row(row)); row++)
-		if (instr_find(t, r->name) == row && is_there(t, r) && !strcmp(r->body, INSTR_NIBBLES))
+		if (!strcmp(r->body, INSTR_NIBBLES) && is_ours(t, row, r))
 			return row;
 	return 0;
 }
@@ -115,8 +118,8 @@ int instr_tile(const struct target *t, int64_t products)
 	const struct instr *r;
 
 	for (int row = 1; (r = instr_row(row)); row++)
-		if (instr_find(t, r->name) == row && is_there(t, r) && r->whole && r->nloops == INSTR_LOOPS &&
-		    r->extent[INSTR_LOOPS - 2] * r->extent[INSTR_LOOPS - 1] == products)
+		if (r->whole && r->nloops == INSTR_LOOPS && r->extent[INSTR_LOOPS - 2] * r->extent[INSTR_LOOPS - 1] == products &&
+		    is_ours(t, row, r))
 			return row;
 	return 0;
 }
@@ -126,7 +129,7 @@ int instr_widen(const struct target *t)
 	const struct instr *r;
 
 	for (int row = 1; (r = instr_row(row)); row++)
-		if (instr_find(t, r->name) == row && is_there(t, r) && !strcmp(r->body, INSTR_WIDEN))
+		if (!strcmp(r->body, INSTR_WIDEN) && is_ours(t, row, r))
 			return row;
 	return 0;
 }
@@ -136,8 +139,7 @@ int instr_halves(const struct target *t)
 	const struct instr *r;
 
 	for (int row = 1; (r = instr_row(row)); row++)
-		if (instr_find(t, r->name) == row && is_there(t, r) && !strcmp(r->body, "mul(a, b)") && !strcmp(r->out.dtype, "f16") &&
-		    pays(t, r))
+		if (!strcmp(r->body, "mul(a, b)") && !strcmp(r->out.dtype, "f16") && is_ours(t, row, r) && pays(t, r))
 			return row;
 	return 0;
 }
@@ -148,8 +150,8 @@ double instr_rate(const struct target *t, enum dtype e)
 	double best = 0;
 
 	for (int row = 1; (r = instr_row(row)); row++)
-		if (instr_find(t, r->name) == row && is_there(t, r) && r->accumulator && r->in[1].dtype &&
-		    !strcmp(r->in[0].dtype, dtype_name(e)) && !strcmp(r->in[1].dtype, dtype_name(e)))
+		if (r->accumulator && r->in[1].dtype && !strcmp(r->in[0].dtype, dtype_name(e)) && !strcmp(r->in[1].dtype, dtype_name(e)) &&
+		    is_ours(t, row, r))
 			best = fmax(best, target_rate(t, r->name));
 	return best;
 }

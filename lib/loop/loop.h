@@ -198,6 +198,7 @@ struct loop_prog {
 	struct arena arena;
 	struct polys *P;
 	const struct target *target;
+	const struct target *machine, *machine_of; /* target with what it does not say, for sched_machine, and which target that is of */
 	const char *algo;          /* of which algorithm the stages are: a trace's first line says it (ALGO_USUAL: none else) */
 	int threads;               /* that may run it; 0, 1: parallel loops are serial */
 	bool few;                  /* they are fewer than the team has */

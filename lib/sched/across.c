@@ -55,7 +55,7 @@ void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool
 	const char *square[2], *lines = NULL;
 	struct words order = {0};
 	int64_t along = axis_steps(r, s, w);
-	bool varies = axis_varies(r->p, s, w), whole = !sched_machine(r->p).masks;
+	bool varies = axis_varies(r->p, s, w), whole = !sched_machine(r->p)->masks;
 
 	if (join && !varies)
 		lines = join_lines(r, s, o, w, &along);
@@ -161,7 +161,7 @@ static double transpose_cycles(struct schedule *r, enum dtype t, double others, 
 {
 	enum { MOVES = 2 }; /* a load and a store */
 	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = (double)dtype_size(t) * others * o * w;
-	double beyond = bytes > (double)sched_machine(r->p).l2 ? 2 * bytes / sched_machine(r->p).l3_a_cycle : 0;
+	double beyond = bytes > (double)sched_machine(r->p)->l2 ? 2 * bytes / sched_machine(r->p)->l3_a_cycle : 0;
 
 	return squares * lanes * (t == DT_F32 ? log2(lanes) + MOVES : lanes) + beyond;
 }
@@ -275,7 +275,7 @@ static bool may_step(struct loop_prog *p, const struct across *q)
 static bool steps_pay(struct schedule *r, const struct across *q)
 {
 	struct loop_prog *p = r->p;
-	struct target m = sched_machine(p);
+	const struct target *m = sched_machine(p);
 	buf_id out = lstage(p, q->result)->out;
 	const struct loop_buf *b = lbuf(p, out);
 	const struct stage *s = lstage(p, q->anchor);
@@ -291,8 +291,8 @@ static bool steps_pay(struct schedule *r, const struct across *q)
 		return false;
 	if (p->threads > 1) /* a team shares panels, and turns results together at the end */
 		return false;
-	double again = constants > CACHE_SHARE * (double)m.l2 ? (steps - 1) * constants / m.l3_a_cycle : 0;
-	return bytes > (double)m.l2 && bytes / steps <= PANEL_SHARE * (double)m.l2 && MEMORY_OVERLAP * again < 2 * bytes / m.l3_a_cycle;
+	double again = constants > CACHE_SHARE * (double)m->l2 ? (steps - 1) * constants / m->l3_a_cycle : 0;
+	return bytes > (double)m->l2 && bytes / steps <= PANEL_SHARE * (double)m->l2 && MEMORY_OVERLAP * again < 2 * bytes / m->l3_a_cycle;
 }
 
 /* Cycles to turn the result, all at once or step by step. may: nothing else stands against steps. */

@@ -81,7 +81,7 @@ static bool fits(struct loop_prog *p, stage_id result, int column, int *kept, do
 static int64_t usual_vectors(struct schedule *r, double bytes, int64_t columns)
 {
 	enum { COLUMN_VECTORS = 4 };
-	double room = BLOCK_SHARE * (double)sched_machine(r->p).l1;
+	double room = BLOCK_SHARE * (double)sched_machine(r->p)->l1;
 	int64_t n = 1;
 
 	while (2 * n <= COLUMN_VECTORS && 2 * n * r->lanes <= columns && 2 * (double)n * r->lanes * bytes <= room)

@@ -18,29 +18,29 @@ bool may_sum_in_memory(struct schedule *r, const struct tile *q)
 bool sum_in_memory(struct schedule *r, const struct tile *q)
 {
 	enum { STREAM_BYTES = 512 };
-	struct target m = sched_machine(r->p);
+	const struct target *m = sched_machine(r->p);
 	int64_t vectors = apart_vectors(r->p);
 
 	return lstage(r->p, q->anchor)->axis[q->vec_axis].extent > vectors * r->lanes &&
-	       (vectors * m.vector_bytes < STREAM_BYTES || reduce_steps(r->p, q) * row_bytes(r->p, q) > (double)m.l2);
+	       (vectors * m->vector_bytes < STREAM_BYTES || reduce_steps(r->p, q) * row_bytes(r->p, q) > (double)m->l2);
 }
 
 /* Rows read side by side: as many as half of the first-level cache holds, a few from the levels beyond. */
 static int64_t usual_streams(struct loop_prog *p, const struct tile *q)
 {
 	enum { OF_L2 = 4, BEYOND_L2 = 8 };
-	struct target m = sched_machine(p);
+	const struct target *m = sched_machine(p);
 	double row = row_bytes(p, q);
 
-	if (STREAMS_MAX * row <= (double)m.l1 / 2)
+	if (STREAMS_MAX * row <= (double)m->l1 / 2)
 		return STREAMS_MAX;
-	return reduce_steps(p, q) * row > (double)m.l2 ? BEYOND_L2 : OF_L2;
+	return reduce_steps(p, q) * row > (double)m->l2 ? BEYOND_L2 : OF_L2;
 }
 
 /* Columns in a block: sums and rows fit their share of the first-level cache, and each thread has a block. */
 static int64_t usual_columns(struct loop_prog *p, int64_t all, int lanes)
 {
-	int64_t most = (int64_t)(BLOCK_SHARE * (double)sched_machine(p).l1 / 4), threads = p->threads > 1 ? p->threads : 1;
+	int64_t most = (int64_t)(BLOCK_SHARE * (double)sched_machine(p)->l1 / 4), threads = p->threads > 1 ? p->threads : 1;
 	int64_t share = (all + threads - 1) / threads;
 
 	if (share > most)

@@ -62,7 +62,7 @@ bool halves_need(struct loop_prog *p, stage_id s, stage_id reader)
 /* Rows of a tile: as many as there are registers for, each a vector of short sums and two of long ones. */
 static int64_t tile_rows(struct schedule *r, const struct stage *s)
 {
-	int regs = sched_machine(r->p).vector_regs;
+	int regs = sched_machine(r->p)->vector_regs;
 	int64_t m = s->nspatial > 1 ? s->axis[s->nspatial - 2].extent : 1, choice[8], usual = 1;
 	int n = 0;
 

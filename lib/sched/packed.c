@@ -302,7 +302,7 @@ static void choose_rows(struct schedule *r, struct blocks *q)
 {
 	enum { MOST = 8 };
 	int64_t all = q->many ? lstage(r->p, q->sum)->axis[0].extent : 1, choice[MOST], usual = 1, least = 0;
-	int64_t hold = sched_machine(r->p).vector_regs * 3 / 4 / (q->digits + 1);
+	int64_t hold = sched_machine(r->p)->vector_regs * 3 / 4 / (q->digits + 1);
 	int n = 0;
 
 	for (int64_t rows = 1; rows <= MOST && rows <= all; rows++) {
@@ -327,7 +327,8 @@ static void choose_vectors(struct schedule *r, struct blocks *q)
 
 	for (int64_t v = 1; v <= 8 && (v == 1 || v * r->lanes <= columns); v *= 2)
 		choice[n++] = v;
-	for (int i = 0; i < n && choice[i] <= PANEL && (q->tile || !q->dot || 2 * choice[i] * sums <= sched_machine(r->p).vector_regs); i++)
+	for (int i = 0; i < n && choice[i] <= PANEL && (q->tile || !q->dot || 2 * choice[i] * sums <= sched_machine(r->p)->vector_regs);
+	     i++)
 		if (8 * in_panels(columns, choice[i] * r->lanes) <= 9 * in_panels(columns, r->lanes))
 			usual = i;
 	q->vectors = (int)sched_sample(r, "vectors", choice, n, choice[usual]);

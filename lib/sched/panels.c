@@ -226,7 +226,7 @@ static int gathered_from(struct loop_prog *p, const struct tile *q)
 bool cuts_last(struct schedule *r, const struct tile *q, int64_t width)
 {
 	return q->pad && !q->dot && !is_window(r->p, q) && !r->p->usual && q->columns > width && q->columns % width &&
-	       !sched_machine(r->p).masks;
+	       !sched_machine(r->p)->masks;
 }
 
 void mark_packing(struct schedule *r, const struct tile *q)

@@ -86,13 +86,13 @@ static double read_cycles(const struct target *m, int level, double bytes)
  * each line cost less than writing and reading the buffer? */
 static bool lines_pay(struct loop_prog *p, const struct producer *q)
 {
-	struct target m = sched_machine(p);
+	const struct target *m = sched_machine(p);
 	double whole = (double)dtype_size(lbuf(p, q->made)->dtype) * (double)buf_elems(p, q->made);
 	double lines = (double)lstage(p, q->reader)->axis[q->axis].extent;
 	double constants = bytes_read(p, q->part, true) + bytes_read(p, lstage(p, q->reader)->part, true);
-	int near = level_of(&m, constants + 2 * whole / lines), far = level_of(&m, whole + bytes_read(p, q->part, false));
+	int near = level_of(m, constants + 2 * whole / lines), far = level_of(m, whole + bytes_read(p, q->part, false));
 
-	return near < far && lines * read_cycles(&m, near, constants) < 2 * read_cycles(&m, far, whole);
+	return near < far && lines * read_cycles(m, near, constants) < 2 * read_cycles(m, far, whole);
 }
 
 /* Is the part one f32 product without a transform, and elementwise stages? */

@@ -323,7 +323,7 @@ static int64_t usual_block(struct schedule *r, stage_id result, int row_axis, co
 	static const double share_kept = 0.7, readonly_share = 1.05; /* rows that are read once may just fill the cache */
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
-	double rows = 1, waits, l1 = (double)sched_machine(p).l1;
+	double rows = 1, waits, l1 = (double)sched_machine(p)->l1;
 	int64_t block = 1, threads = p->threads > 1 ? p->threads : 1, share = t->axis[row_axis].extent / threads;
 
 	for (int a = 0; a <= row_axis; a++)

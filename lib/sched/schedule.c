@@ -14,9 +14,17 @@ enum {
 	WINDOW_TAPS = 49        /* taps up to which a padded copy is not made */
 };
 
-struct target sched_machine(struct loop_prog *p) { return target_filled(p->target); }
+const struct target *sched_machine(struct loop_prog *p)
+{
+	if (!p->machine || p->machine_of != p->target) {
+		struct target m = target_filled(p->target);
+		p->machine = arena_copy(&p->arena, &m, sizeof m);
+		p->machine_of = p->target;
+	}
+	return p->machine;
+}
 
-int sched_lanes(struct loop_prog *p) { return sched_machine(p).vector_bytes / 4; }
+int sched_lanes(struct loop_prog *p) { return sched_machine(p)->vector_bytes / 4; }
 
 int64_t axis_steps(struct schedule *r, stage_id s, int axis)
 {

@@ -91,8 +91,8 @@ const char *sched_levels(struct schedule *r, const char *stage, const char *loop
 #define PANEL_SHARE 0.7
 #define BLOCK_SHARE 0.5
 
-struct target sched_machine(struct loop_prog *p); /* what the program is made for (target_filled) */
-int sched_lanes(struct loop_prog *p);             /* floats in a vector */
+const struct target *sched_machine(struct loop_prog *p); /* what the program is made for (target_filled) */
+int sched_lanes(struct loop_prog *p);                    /* floats in a vector */
 
 /* ---- parts (parts.c) ---- */
 

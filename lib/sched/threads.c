@@ -71,7 +71,7 @@ static double memory_cycles(struct loop_prog *p, nest_id n)
 		if (used)
 			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype);
 	}
-	return bytes / sched_machine(p).l3_a_cycle;
+	return bytes / sched_machine(p)->l3_a_cycle;
 }
 
 /* The child with nearly all of the work; 0: there is none. */
@@ -92,7 +92,7 @@ static nest_id heavy_kid(struct schedule *r, nest_id n)
 }
 
 /* Cycles to start a team: cache lines that move for the work and the round, and for each thread to begin and to report its end. */
-static double start_cycles(struct loop_prog *p) { return sched_machine(p).line_cycles * (START_LINES + THREAD_LINES * p->threads); }
+static double start_cycles(struct loop_prog *p) { return sched_machine(p)->line_cycles * (START_LINES + THREAD_LINES * p->threads); }
 
 /* Is the gain worth several starts? A thread may be late or asleep, and what threads wrote lies in their caches. */
 static bool is_worth(struct loop_prog *p, double work) { return work - work / p->threads >= WORTH_STARTS * start_cycles(p); }
@@ -190,10 +190,10 @@ double schedule_team_cost(struct loop_prog *p, double alone)
 
 double schedule_moved_rate(struct loop_prog *p)
 {
-	struct target m = sched_machine(p);
-	double rate = m.rate[RATE_SHARED];
+	const struct target *m = sched_machine(p);
+	double rate = m->rate[RATE_SHARED];
 
-	return rate > 0 ? rate : m.l3_a_cycle * m.hertz;
+	return rate > 0 ? rate : m->l3_a_cycle * m->hertz;
 }
 
-double schedule_team_start(struct loop_prog *p) { return start_cycles(p) / sched_machine(p).hertz; }
+double schedule_team_start(struct loop_prog *p) { return start_cycles(p) / sched_machine(p)->hertz; }

@@ -149,7 +149,7 @@ static void choose_chunk(struct schedule *r, struct tile *q)
  * fit in registers? Then it keeps them in memory, and loads them for each row. */
 static bool panel_spills(struct loop_prog *p, const struct tile *q, int64_t steps)
 {
-	return q->dot && !instr_row(q->dot)->opaque && (q->rows + steps) * q->vectors + q->held >= sched_machine(p).vector_regs;
+	return q->dot && !instr_row(q->dot)->opaque && (q->rows + steps) * q->vectors + q->held >= sched_machine(p)->vector_regs;
 }
 
 /* Multiply-adds in the text of a reduction that is unrolled whole, of rows and vectors that both vary: a rest of a tile has a nest for each
@@ -300,7 +300,7 @@ static void choose_order(struct schedule *r, struct tile *q)
 static void choose_blocks(struct schedule *r, struct tile *q)
 {
 	int64_t tiles = (q->row_steps + q->rows - 1) / q->rows, choice[SAMPLE_CHOICES_MAX];
-	double room = PANEL_SHARE * (double)sched_machine(r->p).l2 / (r->blocks->bytes * q->rows);
+	double room = PANEL_SHARE * (double)sched_machine(r->p)->l2 / (r->blocks->bytes * q->rows);
 	int64_t most = room < 1 ? 1 : room < (double)tiles ? (int64_t)room : tiles, blocks = (tiles + most - 1) / most;
 	int64_t usual = (tiles + blocks - 1) / blocks;
 	int n = 0;

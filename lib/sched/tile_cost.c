@@ -42,7 +42,7 @@ struct window shared_window(struct loop_prog *p, const struct tile *q)
 /* Instructions that store a tile. */
 static double tile_stores(struct loop_prog *p, double rows, int vectors)
 {
-	return rows * (sched_machine(p).stores_two ? (vectors + 1) / 2 : vectors);
+	return rows * (sched_machine(p)->stores_two ? (vectors + 1) / 2 : vectors);
 }
 
 /* Steps in which a number that is the same along rows and vectors stays in a register. */
@@ -50,7 +50,7 @@ static double still_numbers(struct loop_prog *p, const struct tile *q)
 {
 	double n = 0;
 
-	for (int i = 0; i < q->nread && sched_machine(p).loads_apart; i++)
+	for (int i = 0; i < q->nread && sched_machine(p)->loads_apart; i++)
 		n += tile_moves(p, q, q->read[i], q->vec_axis) || tile_moves(p, q, q->read[i], q->row_axis) ? 0 : reduce_steps(p, q);
 	return n;
 }
@@ -72,7 +72,7 @@ static double read_together(struct window w, double rows) { return (double)w.str
  * one has taken. */
 static double share_held(struct loop_prog *p, const struct tile *q, struct window w, const struct count *t)
 {
-	double sums = t->vectors * ceil(t->rows), left = sched_machine(p).vector_regs - sums - still_numbers(p, q);
+	double sums = t->vectors * ceil(t->rows), left = sched_machine(p)->vector_regs - sums - still_numbers(p, q);
 	double share = fmax(0, fmin(1, left / (t->vectors * read_together(w, t->rows))));
 
 	return share * share;
@@ -103,7 +103,7 @@ static struct count count_tile(struct loop_prog *p, const struct tile *q, struct
 	/* cycles: of a loop over steps or lines of a window that begins, of its own instructions in an iteration; of a tile without one */
 	enum { LOOP_BEGINS = 8, NEXT_TILE = 2 };
 	static const double iteration = 0.5, at_once = 0.9; /* of the loads that ports do: neighbours meet in a bank */
-	struct target m = sched_machine(p);
+	const struct target *m = sched_machine(p);
 	double tiles = q->row_axis < 0 ? 1 : ceil((double)q->row_steps / rows);
 	struct count t = {.steps = reduce_steps(p, q), .rows = q->row_axis < 0 ? 1 : (double)q->row_steps / tiles, .vectors = vectors};
 	double joined = q->pair > 1 && !pairs_may_lie_together(p, q) ? ceil(t.rows / (double)q->pair) : 0;
@@ -117,9 +117,9 @@ static struct count count_tile(struct loop_prog *p, const struct tile *q, struct
 		return t;
 	}
 	t.along = (t.along + tile_stores(p, t.rows, vectors)) / at_once;
-	t.products += m.begins_sums ? tile_stores(p, t.rows, vectors) : 0;
+	t.products += m->begins_sums ? tile_stores(p, t.rows, vectors) : 0;
 	if (q->function) /* it wants half of the registers: other sums are stored and loaded */
-		t.once += m.call_cycles + fmax(0, vectors * ceil(t.rows) - m.vector_regs / 2.0);
+		t.once += m->call_cycles + fmax(0, vectors * ceil(t.rows) - m->vector_regs / 2.0);
 	return t;
 }
 
@@ -135,12 +135,12 @@ static double tile_cycles(const struct target *m, const struct count *t)
 
 double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
 {
-	struct target m = sched_machine(p);
+	const struct target *m = sched_machine(p);
 	struct count t = count_tile(p, q, w, rows, vectors);
 	double panels = ceil((double)lstage(p, q->anchor)->axis[q->vec_axis].extent / (lanes * vectors));
 	double tiles = q->row_axis >= 0 ? ceil((double)q->row_steps / rows) : 1;
 
-	return panels * tiles * tile_cycles(&m, &t);
+	return panels * tiles * tile_cycles(m, &t);
 }
 
 /* The mean number of rows of the chosen tile. */
@@ -154,7 +154,7 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q)
 	/* fewer channels than taps in a row: the loop is over taps */
 	bool few = s->naxes - s->nspatial > 2 && s->axis[s->nspatial].extent <= s->axis[s->naxes - 1].extent;
 
-	if (sched_machine(p).loads_apart && w.axis == s->nspatial) /* they are, where the first axis is inside */
+	if (sched_machine(p)->loads_apart && w.axis == s->nspatial) /* they are, where the first axis is inside */
 		return false;
 	return few || large_window(p, q) || (w.read && (w.row_at_a_time || q->vectors > 1 || q->rows >= ROWS_INSIDE));
 }
@@ -185,7 +185,7 @@ static bool result_leaves(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
 	const struct loop_buf *b = lbuf(p, lstage(p, q->result ? q->result : q->anchor)->out);
-	double l2 = (double)sched_machine(p).l2, columns = (double)s->axis[q->vec_axis].extent;
+	double l2 = (double)sched_machine(p)->l2, columns = (double)s->axis[q->vec_axis].extent;
 	double bytes = (double)(q->row_steps * q->groups) * columns * (double)dtype_size(b->dtype);
 
 	for (int a = q->outer; a < s->nspatial; a++)
@@ -198,7 +198,7 @@ static double tile_traffic(struct loop_prog *p, const struct tile *q, double row
 {
 	double panel = panel_bytes(p, q, q->vectors, sched_lanes(p));
 
-	return panel + rows > CACHE_SHARE * (double)sched_machine(p).l1 ? panel + rows : q->rows_outside ? panel : rows;
+	return panel + rows > CACHE_SHARE * (double)sched_machine(p)->l1 ? panel + rows : q->rows_outside ? panel : rows;
 }
 
 enum { LINE_BYTES = 64 };
@@ -242,7 +242,7 @@ double rows_traffic(struct loop_prog *p, const struct tile *q)
 {
 	double lines = rows_share_lines(p, q, q->row_axis) ? 2 : mean_rows(q);
 
-	return count_tiles(p, q) * tile_traffic(p, q, reduce_steps(p, q) * lines * LINE_BYTES) / sched_machine(p).l2_a_cycle;
+	return count_tiles(p, q) * tile_traffic(p, q, reduce_steps(p, q) * lines * LINE_BYTES) / sched_machine(p)->l2_a_cycle;
 }
 
 double turning_saves(struct loop_prog *p, const struct tile *q, int64_t step)
@@ -252,7 +252,7 @@ double turning_saves(struct loop_prog *p, const struct tile *q, int64_t step)
 	double lines = fmin(mean_rows(q) * LINE_BYTES, piece + LINE_BYTES - 4);
 	double apart = tile_traffic(p, q, steps * lines), turned = tile_traffic(p, q, steps * rows);
 
-	return count_tiles(p, q) * (apart - turned) / sched_machine(p).l2_a_cycle;
+	return count_tiles(p, q) * (apart - turned) / sched_machine(p)->l2_a_cycle;
 }
 
 /* If operands that do not depend on the vector axis exceed the second-level cache, each panel would load them from beyond it; if the result
@@ -261,7 +261,7 @@ double turning_saves(struct loop_prog *p, const struct tile *q, int64_t step)
 bool rows_first(struct loop_prog *p, const struct tile *q)
 {
 	enum { ROWS_FIRST_STEPS = 128 };
-	double l2 = (double)sched_machine(p).l2, still, moves;
+	double l2 = (double)sched_machine(p)->l2, still, moves;
 
 	operand_bytes(p, q, &still, &moves);
 	bool read = reduce_steps(p, q) >= ROWS_FIRST_STEPS && still > l2 && moves <= l2;

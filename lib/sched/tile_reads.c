@@ -117,7 +117,7 @@ void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 		if (in_place && !together)
 			q->loads[i] = LOAD_AND_INSERT * lanes;
 		else if (in_place && shifts(p, q, read))
-			q->loads[i] = 1 + (double)sched_machine(p).vector_bytes / LINE_BYTES;
+			q->loads[i] = 1 + (double)sched_machine(p)->vector_bytes / LINE_BYTES;
 	}
 }
 
@@ -126,7 +126,7 @@ double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int l
 	return 4.0 * (double)q->pair * vectors * lanes * reduce_steps(p, q);
 }
 
-double panel_room(struct loop_prog *p) { return PANEL_SHARE * (double)sched_machine(p).l2; }
+double panel_room(struct loop_prog *p) { return PANEL_SHARE * (double)sched_machine(p)->l2; }
 
 void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, double *moves)
 {
@@ -153,13 +153,13 @@ bool steps_in_set(struct loop_prog *p, const struct tile *q, ex_id read)
 	enum { WAYS = 8, LINE_BYTES = 64 };
 	const struct stage *s = lstage(p, q->anchor);
 	const struct axis *k = &s->axis[s->nspatial];
-	struct target m = sched_machine(p);
-	int64_t level[] = {m.l1, m.l2}, step, bytes = (int64_t)dtype_size(lex(p, read)->dtype);
+	const struct target *m = sched_machine(p);
+	int64_t level[] = {m->l1, m->l2}, step, bytes = (int64_t)dtype_size(lex(p, read)->dtype);
 
 	if (s->naxes == s->nspatial || !read_step(p, read, k->var, &step) || !step)
 		return false;
 	step = llabs(step) * bytes;
-	if (step % SET_BYTES == 0 && k->extent > m.l1 / SET_BYTES)
+	if (step % SET_BYTES == 0 && k->extent > m->l1 / SET_BYTES)
 		return true;
 	if (q->row_steps <= 2 * q->rows || s->naxes > s->nspatial + 1 || step < LINE_BYTES || is_constant(p, read))
 		return false;
@@ -174,13 +174,13 @@ bool steps_in_set(struct loop_prog *p, const struct tile *q, ex_id read)
 int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
-	struct target m = sched_machine(p);
+	const struct target *m = sched_machine(p);
 
 	for (int i = 0; q->row_axis >= 0 && i < q->nread; i++) {
 		int64_t step;
 		if (!tile_moves(p, q, q->read[i], q->vec_axis) && read_step(p, q->read[i], s->axis[q->row_axis].var, &step) && step &&
 		    step * (int64_t)dtype_size(lex(p, q->read[i])->dtype) % SET_BYTES == 0)
-			return m.l1 / SET_BYTES - 1; /* a way is left to what moves along the vectors */
+			return m->l1 / SET_BYTES - 1; /* a way is left to what moves along the vectors */
 	}
 	return INT64_MAX;
 }
@@ -211,7 +211,7 @@ bool large_window(struct loop_prog *p, const struct tile *q)
 	return q->borders && !p->usual && steps > UNROLL_ALWAYS && steps <= UNROLL_MAX;
 }
 
-int apart_vectors(struct loop_prog *p) { return sched_machine(p).vector_regs / 4; }
+int apart_vectors(struct loop_prog *p) { return sched_machine(p)->vector_regs / 4; }
 
 bool sums_strided_rows(struct loop_prog *p, const struct tile *q)
 {

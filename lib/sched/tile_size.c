@@ -14,7 +14,7 @@ static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int v
 		if (read_uses(p, q->read[i], v->var) && !tile_moves(p, q, q->read[i], q->vec_axis) &&
 		    read_group(p, q->read[i], v->var) % (vectors * lanes) != 0)
 			return false;
-	if (rows % q->pair || (rows * vectors + vectors * (int)q->pair + 1 + q->held > sched_machine(p).vector_regs && rows * vectors > 1))
+	if (rows % q->pair || (rows * vectors + vectors * (int)q->pair + 1 + q->held > sched_machine(p)->vector_regs && rows * vectors > 1))
 		return false;
 	if (q->transposed_by_panel && v->extent % (vectors * lanes) != 0)
 		return false;
@@ -27,14 +27,14 @@ static bool tile_may_fit(struct loop_prog *p, const struct tile *q, int rows, in
 	int side = rows < vectors ? rows : vectors;
 
 	return tile_fits(p, q, rows, vectors, lanes) ||
-	       (q->pair == 1 && tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= sched_machine(p).vector_regs);
+	       (q->pair == 1 && tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= sched_machine(p)->vector_regs);
 }
 
 /* As tile_fits, for the default tile. */
 static bool tile_is_usual(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
 	return tile_fits(p, q, rows, vectors, lanes) &&
-	       (rows == 1 || rows * vectors + kept_vectors(p, q, vectors, lanes) + 1 <= sched_machine(p).vector_regs);
+	       (rows == 1 || rows * vectors + kept_vectors(p, q, vectors, lanes) + 1 <= sched_machine(p)->vector_regs);
 }
 
 static int most_rows(struct loop_prog *p, const struct tile *q)
@@ -189,7 +189,7 @@ static bool shares_loads(struct loop_prog *p, const struct tile *q, int axis)
 	struct tile t = *q;
 
 	t.row_axis = axis;
-	return sched_machine(p).loads_apart && shared_window(p, &t).read;
+	return sched_machine(p)->loads_apart && shared_window(p, &t).read;
 }
 
 /* Axes that rows may lie along (-1: a single row); *best: the default, with the most reuse. Without reuse there is a single row, though

@@ -92,9 +92,9 @@ double sched_moved(struct loop_prog *p, nest_id loop, int64_t steps)
 			continue;
 		double mine = m.depends ? bytes / p->threads : bytes;
 		if (scope == SCOPE_CONST)
-			cycles += (mine - bytes / p->threads) / sched_machine(p).l3_a_cycle;
+			cycles += (mine - bytes / p->threads) / sched_machine(p)->l3_a_cycle;
 		else if (!m.apart)
-			cycles += others * mine / LINE_BYTES * sched_machine(p).line_cycles;
+			cycles += others * mine / LINE_BYTES * sched_machine(p)->line_cycles;
 	}
 	free(block);
 	return cycles;

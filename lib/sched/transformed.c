@@ -100,12 +100,12 @@ static double block_cost(struct schedule *r, const struct transformed *q, int64_
 	const struct stage *s = lstage(p, q->product);
 	double points = (double)s->axis[0].extent, in = (double)s->axis[s->nspatial].extent;
 	double out = (double)s->axis[s->nspatial - 1].extent;
-	double l2 = (double)sched_machine(p).l2;
+	double l2 = (double)sched_machine(p)->l2;
 	double blocks = (double)q->lines / (double)lines, tiles = (double)(lines * q->of_line);
 	double weights = 4 * points * in * out, between = 4 * points * tiles * (in + out);
 	double sums = blocks * points * sched_tile_cycles(r, q->product, 2, 1, lines * q->of_line);
-	double stream = weights + between < l2 ? 0 : blocks * weights / sched_machine(p).l3_a_cycle;
-	return sums + stream + 2 * blocks * fmax(0, between - PANEL_SHARE * l2) / sched_machine(p).l3_a_cycle;
+	double stream = weights + between < l2 ? 0 : blocks * weights / sched_machine(p)->l3_a_cycle;
+	return sums + stream + 2 * blocks * fmax(0, between - PANEL_SHARE * l2) / sched_machine(p)->l3_a_cycle;
 }
 
 /* A block is one line, all lines, or a number that divides them, so that all blocks have one size. */

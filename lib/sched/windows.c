@@ -129,7 +129,7 @@ static const char *lines_loop(struct schedule *r, const struct windows *w, int *
 		at++;
 	for (int i = at; i < w->n; i++)
 		bytes *= (double)s->axis[w->order[i]].extent;
-	if (at == w->n || bytes > BLOCK_SHARE * (double)sched_machine(p).l1)
+	if (at == w->n || bytes > BLOCK_SHARE * (double)sched_machine(p)->l1)
 		for (at = 0; at < w->n && w->order[at] != w->last;)
 			at++;
 	*from = at;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/intern.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "lower/lower.h"
@@ -17,19 +18,32 @@ static double time_of(int64_t units)
 	return u > 0 ? 1 / (1 + u) : 1 - u;
 }
 
+/* A program that was predicted. */
+struct guess {
+	struct gain gain;
+	int32_t code; /* FEATURE_CODE */
+};
+struct guesses {
+	struct beside beside;
+	VEC(struct guess) of; /* by the number of the prediction in its space */
+};
+
 static double predict(struct loop_prog *p, const void *arg)
 {
+	struct guesses *g = (struct guesses *)arg;
 	struct features f;
 
 	features_of(p, &f);
-	return time_of(gain_of(arg, &f).middle);
+	struct gain gain = gain_of(&g->beside, &f);
+	vec_push(&g->of, (struct guess){gain, f.a[FEATURE_CODE]});
+	return time_of(gain.middle);
 }
 
 /* A schedule of the group. */
 struct seen {
-	struct features features;
-	struct digest stages; /* before it was scheduled */
-	double seconds;       /* of the default, by the analytic model */
+	struct features features; /* of the default */
+	struct digest stages;     /* before it was scheduled */
+	double seconds;           /* of the default, by the analytic model */
 };
 
 /* The group by the trace, or by default. False: it has no such schedule that is right. */
@@ -45,7 +59,7 @@ static bool look(struct module *m, node_id n, const struct target *t, const char
 			right = !loop_apply(l.prog, trace, false);
 		else
 			s->seconds = program_seconds(l.prog);
-		if (right)
+		if (right && !trace)
 			features_of(l.prog, &s->features);
 		right = right && !loop_legalize(l.prog) && !loop_verify(l.prog);
 		prog_free(l.prog);
@@ -78,7 +92,7 @@ static void climb(struct search *s, size_t most, struct points *all)
 
 /* The best of the points that is right, if its gain is sure. Of those that gain as much, as far as the members tell, the one with the least
  * code: it is compiled the fastest. */
-static void choose(const struct space *s, const struct points *all, const struct beside *b, struct arena *a, struct chosen *c)
+static void choose(const struct space *s, const struct points *all, const struct guesses *guesses, struct arena *a, struct chosen *c)
 {
 	int64_t least = 0;
 	int32_t code = INT32_MAX;
@@ -86,30 +100,30 @@ static void choose(const struct space *s, const struct points *all, const struct
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct point *x = all->a[i];
+		const struct guess *g = &guesses->of.a[map_get(&s->predicted_at, intern(x->trace) + 1) - 1];
 		struct seen f;
 		if (found && x->predicted > time_of(least))
 			return;
+		if (found && (!gain_is_sure(g->gain) || g->code >= code))
+			continue;
 		if (!look(s->m, s->n, s->target, x->trace, &f))
 			continue;
-		struct gain gain = gain_of(b, &f.features);
-		if (found && (!gain_is_sure(gain) || f.features.a[FEATURE_CODE] >= code))
-			continue;
 		if (!found)
-			least = gain.middle - (gain.most - gain.least);
+			least = g->gain.middle - (g->gain.most - g->gain.least);
 		found = true;
-		c->gain = gain;
+		c->gain = g->gain;
 		c->from = arena_str(a, x->from);
-		if (!gain_is_sure(gain))
+		if (!gain_is_sure(g->gain))
 			return;
-		code = f.features.a[FEATURE_CODE];
+		code = g->code;
 		c->trace = trace_stamp(x->trace, f.stages, a);
 	}
 }
 
 struct chosen schedule_choose(struct module *m, node_id n, const struct target *t, const struct trees *model, size_t most, struct arena *a)
 {
-	struct beside b;
-	const struct cost_model cost = {"learned", "what tune-model learned", predict, &b, NULL};
+	struct guesses g = {0};
+	const struct cost_model cost = {"learned", "what tune-model learned", predict, &g, NULL};
 	struct chosen c = {.seconds = INFINITY};
 	struct points all = {0};
 	struct seen usual;
@@ -118,19 +132,20 @@ struct chosen schedule_choose(struct module *m, node_id n, const struct target *
 		return c;
 	c.from = "default";
 	c.seconds = usual.seconds;
-	b = trees_beside(model, &usual.features);
-	if (!b.known)
+	g.beside = trees_beside(model, &usual.features);
+	if (!g.beside.known)
 		return c;
 	struct space *space = space_new(m, n, t, &cost);
 	struct search *s = search_new(space, strategy_find("random"), 0);
 	if (s->points.n) {
 		climb(s, most, &all);
-		choose(space, &all, &b, a, &c);
+		choose(space, &all, &g, a, &c);
 	}
 	c.tried = all.n;
 	if (c.trace)
 		c.seconds *= exp2(-(double)c.gain.middle / TREES_UNIT);
 	vec_free(&all);
+	vec_free(&g.of);
 	search_free(s);
 	space_free(space);
 	return c;
