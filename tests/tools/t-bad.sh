@@ -81,6 +81,7 @@ stream ge-integer FILE -o out.g
 stream ge-cse FILE -o out.g
 stream ge-prune FILE
 stream ge-grad --loss ce FILE
+stream ge-optim --optimizer sgd FILE -o out.g
 stream ge-narrow FILE
 stream ge-fuse FILE -o out.g
 stream ge-layout FILE

@@ -118,7 +118,7 @@ samples() {
 }
 cd stock || exit 1
 {
-	cp "$top/examples/digits/digits.onnx" . && cp "$top/examples/digits/images.npy" .
+	cp "$top/examples/digits/digits.onnx" . && cp "$top/examples/digits/images.npy" "$top/examples/digits/labels.npy" .
 	for name in in old swin; do cp model.onnx $name.onnx || exit 1; done
 	cp model.g old.g && cp silero.onnx vad.onnx
 	ge-shape --set batch=1 old.g | ge-fold -o model.g && ge-shape det.g | ge-fold -o shaped.g && mv shaped.g det.g

@@ -168,6 +168,6 @@ static int verbs(int argc, char **argv)
 
 const struct tool tool = {
 	.name = "hone",
-	.summary = "Compile, tune, simplify or quantise a model, or run a tool.",
+	.summary = "Compile, tune, train, simplify or quantise a model, or run a tool.",
 	.verbs = verbs,
 };

@@ -19,7 +19,8 @@ enum verb_id {
 	V_BENCH = 32,
 	V_ADVISE = 64,
 	V_BISECT = 128,
-	V_BUNDLE = 256
+	V_BUNDLE = 256,
+	V_TRAIN = 512
 };
 
 struct hone;
@@ -238,6 +239,7 @@ void bundle(struct hone *h);
 void tune(struct hone *h);
 void simplify(struct hone *h);
 void quantize(struct hone *h);
+void train(struct hone *h);
 
 /* targets.c: several targets in one library. */
 void targets_read(struct hone *h);  /* from the command line; other verbs than build have one at most */

@@ -11,7 +11,7 @@
 enum {
 	MODELS = V_BUILD | V_TUNE | V_PASSES | V_BENCH | V_ADVISE | V_BISECT | V_BUNDLE,
 	LIBRARIES = V_BUILD | V_TUNE | V_BUNDLE,
-	ALL = MODELS | V_SIMPLIFY | V_QUANTIZE
+	ALL = MODELS | V_SIMPLIFY | V_QUANTIZE | V_TRAIN
 };
 
 static const struct verb verbs[] = {
@@ -27,6 +27,8 @@ static const struct verb verbs[] = {
 	 "hone simplify writes a smaller model that computes the same.", simplify},
 	{"quantize", V_QUANTIZE, "hone quantize [OPTION...] MODEL.onnx --data SAMPLES -o OUT.onnx",
 	 "hone quantize writes a model that computes nearly the same on bytes.", quantize},
+	{"train", V_TRAIN, "hone train [OPTION...] MODEL.onnx --data X.npy --labels Y.npy --loss NAME -o OUT.onnx",
+	 "hone train writes the model with weights that were trained on samples.", train},
 	{"bench", V_BENCH, "hone bench [OPTION...] MODEL.onnx...",
 	 "hone bench builds models and times them, in turns with ONNX Runtime where it is\ninstalled, and prints a table.", bench},
 	{"advise", V_ADVISE, "hone advise [OPTION...] MODEL.onnx|LIBRARY.so",
@@ -147,6 +149,29 @@ static const struct option_row rows[] = {
 	 "make the ranges of channels alike first, by products that\nmake them; without, where that takes most of the error"},
 	{"no-equalize", 0, NULL, V_QUANTIZE, "", "not by itself"},
 	{"smooth", 0, "A", V_QUANTIZE, "balance", "the same by normalisations; A of it goes into weights"},
+
+	{"data", 0, "FILE.npy", V_TRAIN, "", "samples, one after the other along axis 0"},
+	{"labels", 0, "FILE.npy", V_TRAIN, "training", "what is right of each"},
+	{"loss", 0, "NAME", V_TRAIN, "grad training", "what is made small: ce (classes), mse, bce (of logits), l1"},
+	{"output", 0, "NAME", V_TRAIN, "grad", "of this output"},
+	{"freeze", 0, "PATTERN", V_TRAIN, "grad", "weights of such names stay as they are; repeated"},
+	{"", 'o', "OUT.onnx", V_TRAIN, "", "where to"},
+	{"epochs", 0, "N", V_TRAIN, "", "how often all samples come (10)"},
+	{"batch", 0, "N", V_TRAIN, "", "samples a step (32)"},
+	{"optimizer", 0, "NAME", V_TRAIN, "optim", "sgd, adam, adamw (without) or lamb, as ge-optim has them"},
+	{"lr", 0, "R", V_TRAIN, "optim", "the rate (0.001)"},
+	{"momentum", 0, "M", V_TRAIN, "optim", "of sgd (0)"},
+	{"nesterov", 0, NULL, V_TRAIN, "optim", "with it"},
+	{"decay", 0, "D", V_TRAIN, "optim", "weights decay by so much (0)"},
+	{"schedule", 0, "NAME", V_TRAIN, "optim", "of the rate: constant, cosine or linear"},
+	{"warmup", 0, "N", V_TRAIN, "optim", "steps at first in which the rate grows (0)"},
+	{"clip-norm", 0, "N", V_TRAIN, "optim", "the norm of all derivatives is N at most"},
+	{"clip-value", 0, "V", V_TRAIN, "optim", "each derivative is from -V to V"},
+	{"validate", 0, "PART", V_TRAIN, "training", "hold out this part of the samples, and keep the weights\nthat are best on it"},
+	{"seed", 0, "N", V_TRAIN, "training", "of the order of samples (0)"},
+	{"minutes", 0, "M", V_TRAIN, "", "no epoch begins after so long"},
+	{"checkpoint", 0, "FILE", V_TRAIN, "training", "go on from it, and leave there what each epoch made"},
+	{"threads", 0, "N", V_TRAIN, "library", "use at most N threads (1)"},
 
 	{"sizes", 0, "NAME=SIZE,...", V_BENCH, "", "a library for each of these sizes; repeated: each with\neach"},
 	{"seconds", 0, "S", V_BENCH, "bench", "time of each library (2), and as much of the peer"},
@@ -328,8 +353,8 @@ static void check_places(struct hone *h)
 	h->stem = h->stem ? h->stem : o;
 	if (!h->stem && h->verb->id == V_SIMPLIFY)
 		die(EX_BADUSE, "simplify: where to? hone simplify IN.onnx OUT.onnx");
-	if (!h->stem && h->verb->id == V_QUANTIZE)
-		die(EX_BADUSE, "quantize: where to? -o OUT.onnx");
+	if (!h->stem && h->verb->id & (V_QUANTIZE | V_TRAIN))
+		die(EX_BADUSE, "%s: where to? -o OUT.onnx", name);
 	if (!h->stem && h->verb->id & (V_BISECT | V_BUNDLE))
 		h->stem = text(h, "%s.%s", stem_of(h, h->model), name);
 	if (h->verb->id == V_BUNDLE && h->stem[1] && !*base_name(h->stem)) /* FOLDER/ */
@@ -341,7 +366,7 @@ static void check_places(struct hone *h)
 	if (h->verb->id & LIBRARIES && (!*base_name(h->stem) || !strcmp(base_name(h->stem), ".") || !strcmp(base_name(h->stem), "..")))
 		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %s%smodel", h->stem, h->stem,
 		    *h->stem && !*base_name(h->stem) ? "" : "/");
-	if (h->verb->id & (V_SIMPLIFY | V_QUANTIZE) && !filename_ends(h->stem, ".onnx"))
+	if (h->verb->id & (V_SIMPLIFY | V_QUANTIZE | V_TRAIN) && !filename_ends(h->stem, ".onnx"))
 		die(EX_BADUSE, "%s: what a model goes to ends in .onnx", h->stem);
 	if (*h->model == '-' && (h->model[1] || h->verb->id != V_PASSES))
 		h->model = text(h, "./%s", h->model);

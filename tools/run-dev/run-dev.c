@@ -21,6 +21,7 @@
 #include "op/npy.h"
 #include "op/op.h"
 #include "run-dev.h"
+#include "train.h"
 
 static struct input_spec spec;
 static bool bench, force, kernels, serve, probed;
@@ -28,15 +29,21 @@ static double seconds = 2, patience = 60;
 static const char *weights, *target, *sets, *base, *peer_command, *profile;
 static uint64_t cold_bytes;
 static struct step_spec stepped;
+static struct train_spec training = {.epochs = 1};
 static int threads;
 
 enum {
 	OPT_AGAINST = 1000,
 	OPT_BENCH,
+	OPT_CHECKPOINT,
 	OPT_COLD,
+	OPT_EPOCHS,
 	OPT_FORCE,
+	OPT_JUDGE,
 	OPT_KERNELS,
+	OPT_LABELS,
 	OPT_LOAD_STATE,
+	OPT_LOSS,
 	OPT_PEER,
 	OPT_PEER_WAIT,
 	OPT_PROBE,
@@ -51,6 +58,8 @@ enum {
 	OPT_OUTPUTS,
 	OPT_TARGET,
 	OPT_THREADS,
+	OPT_TRAIN,
+	OPT_VALIDATE,
 	OPT_WEIGHTS
 };
 
@@ -90,7 +99,18 @@ static error_t option(int key, char *arg)
 	case OPT_LOAD_STATE: stepped.load = arg; break;
 	case OPT_SAVE_STATE: stepped.save = arg; break;
 	case OPT_TARGET: target = arg; return 0;
-	case OPT_SECONDS: seconds = option_number("--seconds", arg, 1e-6, INFINITY); break;
+	case OPT_SECONDS: seconds = training.seconds = option_number("--seconds", arg, 1e-6, INFINITY); break;
+	case OPT_CHECKPOINT: training.checkpoint = arg; break;
+	case OPT_EPOCHS: training.epochs = option_count("--epochs", arg, 1, UINT32_MAX); break;
+	case OPT_JUDGE: training.judge = arg; break;
+	case OPT_LABELS: training.labels = arg; break;
+	case OPT_LOSS:
+		if (!judge_knows(arg))
+			die(EX_BADUSE, "--loss %s: there are ce, mse, bce, l1", arg);
+		training.loss = arg;
+		break;
+	case OPT_TRAIN: training.data = arg; break;
+	case OPT_VALIDATE: training.validate = option_number("--validate", arg, 0, 1); break;
 	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, INT_MAX); break;
 	case OPT_WEIGHTS: weights = arg; break;
 	default: return ARGP_ERR_UNKNOWN;
@@ -158,6 +178,31 @@ static bool is_channel(int fd)
 	return fstat(fd, &st) == 0 && (S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode));
 }
 
+/* A step library, over samples. */
+static int run_training(const struct tool_args *a)
+{
+	struct arena arena = {0};
+	struct named_tensor *made;
+	struct library l;
+
+	if (a->nfile != 1 || bench || kernels || serve || target || stepped.steps || sets || base || spec.files.n)
+		die(EX_BADUSE,
+		    "--train goes with one library, and with --labels, --loss, --epochs, --seed, --judge, --validate, --checkpoint, "
+		    "--seconds and -o");
+	if (!training.labels || !training.loss)
+		die(EX_BADUSE, "--train: %s", training.labels ? "--loss says what was made small" : "--labels has what is right");
+	if (!training.judge != !(training.validate > 0))
+		die(EX_BADUSE, "--judge goes with --validate");
+	training.seed = spec.seed;
+	library_open(&l, a->file[0], weights, threads);
+	int n = train(&l, &training, &made, &arena);
+	if (a->out)
+		npz_write(a->out, n, made);
+	library_close(&l);
+	arena_release(&arena);
+	return EX_GOOD;
+}
+
 /* Both run with their own weights, on one thread. */
 static int run_against(const struct tool_args *a)
 {
@@ -215,6 +260,25 @@ static void run_bench(struct library *l, struct tensor **in, struct tensor **out
 		print_kernels(m, &b, a);
 }
 
+/* Options that say nothing alone. */
+static void check_company(void)
+{
+	if (force)
+		tool_usage();
+	if (cold_bytes && !base)
+		die(EX_BADUSE, "--cold-weights: --against says what is timed");
+	if (peer_command && !bench)
+		die(EX_BADUSE, "--peer goes with --bench");
+	if (!stepped.steps && !base && (stepped.load || stepped.save))
+		die(EX_BADUSE, "%s: --steps says how many", stepped.load ? "--load-state" : "--save-state");
+	if (training.labels || training.loss || training.judge || training.checkpoint)
+		die(EX_BADUSE, "--%s: --train has the samples",
+		    training.labels  ? "labels"
+		    : training.loss  ? "loss"
+		    : training.judge ? "judge"
+				     : "checkpoint");
+}
+
 /* Options that say nothing together, of a library that is named. */
 static void check_use(bool only_asks)
 {
@@ -234,17 +298,12 @@ static int run(const struct tool *t, struct tool_args *a)
 
 	if (probed)
 		return run_probe(a);
-	if (force)
-		tool_usage();
-	if (cold_bytes && !base)
-		die(EX_BADUSE, "--cold-weights: --against says what is timed");
-	if (peer_command && !bench)
-		die(EX_BADUSE, "--peer goes with --bench");
+	if (training.data)
+		return run_training(a);
+	check_company();
 	if (base)
 		return run_against(a);
 	bool nothing = !a->nfile && !a->out && !bench && !kernels && !stepped.steps;
-	if (!stepped.steps && (stepped.load || stepped.save))
-		die(EX_BADUSE, "%s: --steps says how many", stepped.load ? "--load-state" : "--save-state");
 	/* As "ssh box run-dev" starts it a program is at both ends, and nothing else can be meant. */
 	if (nothing && (serve || (is_channel(STDIN_FILENO) && is_channel(STDOUT_FILENO))))
 		return run_service();
@@ -298,6 +357,13 @@ static const struct argp_option options[] = {
 	{"steps", OPT_STEPS, "N", 0, "run it N times, with what it keeps; inputs and outputs have an axis of N in front"},
 	{"load-state", OPT_LOAD_STATE, "FILE", 0, "--steps: what it keeps at first"},
 	{"save-state", OPT_SAVE_STATE, "FILE", 0, "--steps: where what it keeps goes at the end"},
+	{"train", OPT_TRAIN, "DATA.npy", 0, "train with these samples; the library is of ge-grad and ge-optim"},
+	{"labels", OPT_LABELS, "FILE.npy", 0, "--train: what is right of each"},
+	{"loss", OPT_LOSS, "NAME", 0, "--train: ge-grad's: ce, mse, bce or l1"},
+	{"epochs", OPT_EPOCHS, "N", 0, "--train: how often all samples come (default 1)"},
+	{"judge", OPT_JUDGE, "MODEL.so", 0, "--train: the model, with weights as inputs: the best are kept"},
+	{"validate", OPT_VALIDATE, "PART", 0, "--judge: this part of the samples is held out"},
+	{"checkpoint", OPT_CHECKPOINT, "FILE", 0, "--train: where it goes on from, and leaves what it has after each epoch"},
 	{"threads", OPT_THREADS, "N", 0, "use at most N threads (default: as many as it was compiled for)"},
 	{"weights", OPT_WEIGHTS, "FILE", 0, "the weights, where they are not beside the library"},
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},
