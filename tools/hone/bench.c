@@ -65,7 +65,7 @@ static void read_threads(struct hone *h, struct bench *b)
 /* The script beside the tools, in the tree or where it is installed. */
 static const char *find_client(struct hone *h)
 {
-	static const char *const places[] = {"../clients", "../../share/hone"};
+	static const char *const places[] = {"../clients", "../share/hone", "../../share/hone"};
 
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		const char *path = text(h, "%s/%s/onnxruntime_peer.py", tools_folder, places[i]);
