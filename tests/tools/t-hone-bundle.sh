@@ -9,6 +9,7 @@ for sizes in --set=batch=3 --embed; do # one size in a file of weights; open siz
 done
 make -s -C "away from home" source >log 2>err && make -s -C "away from home" verify >>log 2>err && [ "$(tail -1 log)" = "the model computes here what it should" ]
 ok $? "compiled from its C there, and the digests fit"
+is "$(make -s -C "away from home" check RUN="echo by")" "by ./selfcheck" "an emulator may run it"
 printf '\0\0\200\077' | dd of="away from home/samples/0.outputs.0" conv=notrunc 2>/dev/null
 make -s -C "away from home" check >log 2>err
 is "$? $(grep -c DIFFERENT log) $(grep -c NOT log)" "2 1 1" "another expected number is seen"

@@ -187,12 +187,13 @@ static void write_makefile(struct hone *h, struct bundle *b)
 
 	fprintf(f,
 		"# make check: does the compiled model compute on this machine what it should? make verify: are all files as they were made?\n"
-		"# make source: as check, with the model compiled from its C here.\n"
+		"# make source: as check, with the model compiled from its C here. For another kind of CPU, on one that emulates it:\n"
+		"# make check CC=aarch64-linux-gnu-gcc LDFLAGS=-static RUN=qemu-aarch64\n"
 		"CC ?= cc\n.PHONY: check source verify\n"
-		"check: selfcheck\n\t./selfcheck\n"
-		"source: selfcheck.source\n\t./selfcheck.source\n"
+		"check: selfcheck\n\t$(RUN) ./selfcheck\n"
+		"source: selfcheck.source\n\t$(RUN) ./selfcheck.source\n"
 		"verify:\n\tsha256sum --quiet -c SHA256SUMS\n"
-		"selfcheck: selfcheck.c samples.h model.h model.a\n\t$(CC) -O2 -o $@ selfcheck.c model.a -lm -pthread\n");
+		"selfcheck: selfcheck.c samples.h model.h model.a\n\t$(CC) -O2 -o $@ selfcheck.c model.a $(LDFLAGS) -lm -pthread\n");
 	if (h->slow_path)
 		fprintf(f,
 			"selfcheck.source:\n\t@echo \"a part of this model runs on hone's evaluator, which is in model.a alone\" >&2; exit 1\n");
@@ -200,7 +201,7 @@ static void write_makefile(struct hone *h, struct bundle *b)
 		fprintf(f,
 			"MODELFLAGS = %s\n"
 			"selfcheck.source: selfcheck.c samples.h model.h model.c\n"
-			"\t$(CC) $(MODELFLAGS) -w -c -o model.o model.c\n\t$(CC) -O2 -o $@ selfcheck.c model.o -lm -pthread\n",
+			"\t$(CC) $(MODELFLAGS) -w -c -o model.o model.c\n\t$(CC) -O2 -o $@ selfcheck.c model.o $(LDFLAGS) -lm -pthread\n",
 			flags ? flags : "-O2");
 	bundle_finish(b, f, "Makefile");
 }
