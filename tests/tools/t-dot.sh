@@ -58,6 +58,8 @@ ok $? "and what is known of each node, as JSON"
 printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[2]\n  "</script><b>" = Relu(x) {k="<!--"}\n  output y = "</script><b>"\n}\n' |
 	sed 's/Relu/a.b/' | ge-load | ge-dot --html -o odd.html
 is "$(grep -c '<b>' odd.html) $(grep -c '<!--' odd.html) $(grep -o '</script>' odd.html | wc -l)" "0 0 3" "names are no tags"
+ge-dot m.g -o named.html && cmp -s named.html m.html
+ok $? "so has a file of that ending"
 nothing "nothing comes from elsewhere" "$(grep -oE '(src|href)="[^#][^"]*"|url\([^)]*\)|@import|https?://[^"]*' m.html)"
 hone passes -q --set batch=1 --until plan "$top/examples/digits/digits.onnx" -o planned.g && ge-dot --html planned.g >planned.html
 is "$(sed -n '/class="arena"/,/<\/svg>/p' planned.html | grep -c '<rect') $(grep -c '^<tr><td' planned.html)" \

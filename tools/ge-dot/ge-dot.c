@@ -1,5 +1,6 @@
 /* ge-dot: pictures of a graph. */
 #include <string.h>
+#include "common/filename.h"
 #include "common/option.h"
 #include "common/outfile.h"
 #include "common/tool.h"
@@ -22,7 +23,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (!opts.around && (v.closed || v.hidden))
 		note("%zu nodes, more than --limit=%zu: %s", v.nodes, opts.limit,
 		     v.hidden ? "the first are shown; --around NAME shows others" : "each group is one box");
-	if (html)
+	if (html || (a->out && filename_ends(a->out, ".html")))
 		write_html(o.f, &v, path && strcmp(path, "-") ? path : "graph");
 	else
 		write_dot(o.f, &v);
@@ -33,7 +34,7 @@ static int run(const struct tool *t, struct tool_args *a)
 }
 
 static const struct argp_option options[] = {
-	{"html", KEY_HTML, 0, 0, "write a page for a browser, in place of text for Graphviz"},
+	{"html", KEY_HTML, 0, 0, "write a page for a browser, in place of text for Graphviz; -o FILE.html does, too"},
 	{"limit", KEY_LIMIT, "N", 0, "show N nodes at most, 0: all (4000)"},
 	{"around", KEY_AROUND, "NAME", 0, "show what is near this node, group, input or output"},
 	{"steps", KEY_STEPS, "N", 0, "near: N lines away at most (5)"},
