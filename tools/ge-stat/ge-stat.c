@@ -430,21 +430,24 @@ static void compare(const struct stat *a, const struct stat *b)
 	const struct {
 		const char *name, *unit;
 		double a, b;
+		bool is_open, is_open_b; /* sizes that are not known are left out */
 	} rows[] = {
-		{"constants", "", (double)a->constants, (double)b->constants},
-		{"bytes of constants", "B", a->constant_bytes, b->constant_bytes},
-		{"parameters", "", a->parameters, b->parameters},
-		{"bytes of results", "B", a->result_bytes, b->result_bytes},
-		{"FLOPs", "", a->flops, b->flops},
+		{"constants", "", (double)a->constants, (double)b->constants, false, false},
+		{"bytes of constants", "B", a->constant_bytes, b->constant_bytes, false, false},
+		{"parameters", "", a->parameters, b->parameters, false, false},
+		{"bytes of results", "B", a->result_bytes, b->result_bytes, a->unsized, b->unsized},
+		{"FLOPs", "", a->flops, b->flops, a->is_open, b->is_open},
 	};
 	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-		printf("%-28s %12s %12s", rows[i].name, si(rows[i].a, rows[i].unit, x), si(rows[i].b, rows[i].unit, y));
-		if (rows[i].a > 0 && rows[i].a != rows[i].b)
+		printf("%-28s %12s %12s", rows[i].name, at_least(rows[i].a, rows[i].unit, rows[i].is_open, x),
+		       at_least(rows[i].b, rows[i].unit, rows[i].is_open_b, y));
+		if (!rows[i].is_open && !rows[i].is_open_b && rows[i].a > 0 && rows[i].a != rows[i].b)
 			printf(" %+7.1f%%", 100 * (rows[i].b - rows[i].a) / rows[i].a);
 		putchar('\n');
 	}
 	if (strcmp(last_rates(a->m), last_rates(b->m)))
-		printf("the rates differ: %s, %s\n", shown(last_rates(a->m)), shown(last_rates(b->m)));
+		printf("the rates differ: %s, %s\n", *last_rates(a->m) ? shown(last_rates(a->m)) : "none",
+		       *last_rates(b->m) ? shown(last_rates(b->m)) : "none");
 	if (*a->digest && !strcmp(a->digest, b->digest))
 		printf("the graphs are the same\n");
 	else if (!msg_quiet)
