@@ -302,6 +302,11 @@ void kineto_read(struct kineto *t, const char *path)
 	size_t n = m.n;
 	if (n > 2 && m.p[0] == 0x1f && m.p[1] == 0x8b)
 		text = heap = unpacked(name, &m, &n);
+	size_t blanks = 0;
+	while (blanks < n && strchr(" \t\r\n", text[blanks]) && text[blanks])
+		blanks++;
+	if (blanks < n && text[blanks] != '{' && text[blanks] != '[')
+		die(EX_BADDATA, "%s: no trace: no JSON; PyTorch's profiler writes one (export_chrome_trace)", name);
 	json_open(&j, name, text, n);
 	if (!read_events(t, &j))
 		die(EX_BADDATA, "%s: no trace: neither a list of events nor an object with traceEvents", name);

@@ -108,6 +108,18 @@ static val_id find_input(struct module *m, const char *name)
 	return 0;
 }
 
+/* Ends the program: no input has that name; says those that there are. */
+static noreturn void no_input(struct module *m, const char *option, const char *name)
+{
+	struct graph *g = graph(m, m->main);
+	const char *all = "";
+
+	for (size_t i = 0; i < g->in.n && i < 8; i++)
+		all = arena_printf(&m->arena, "%s%s%s", all, i ? ", " : "", sym_str(val(m, g->in.a[i])->name));
+	die(EX_BADUSE, "%s %s: the model has no input of that name; they are %s%s", option, name, g->in.n ? all : "none",
+	    g->in.n > 8 ? ", .." : "");
+}
+
 /* Drops the types that were inferred for other input sizes. */
 static void forget_results(struct module *m)
 {
@@ -128,7 +140,7 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 	int64_t c;
 
 	if (!v)
-		die(EX_BADUSE, "--shape %s: the model has no input of that name", input);
+		no_input(m, "--shape", input);
 	t = &val(m, v)->type;
 	if (t->rank != RANK_UNKNOWN && t->rank != rank)
 		die(EX_BADUSE, "--shape %s: %d extents for %s", input, rank, type_str(m, t, &m->arena));

@@ -17,7 +17,7 @@ void bare_check(struct emission *e)
 	struct model *M = e->M;
 
 	if (M->shaped)
-		die(EX_NOTAVAIL, "--freestanding: a size is known only in a run; give it to ge-shape (--set)");
+		die(EX_NOTAVAIL, "--freestanding: a size is known only in a run; give it (hone bundle --set NAME=SIZE)");
 	if (M->states.n)
 		die(EX_NOTAVAIL, "--freestanding: the model keeps states; without --alias they are inputs and outputs");
 	for (uint32_t c = 0; c < M->calls.n; c++) {

@@ -106,7 +106,7 @@ static noreturn void run_tool(const char *name, char **argv)
 
 static int help(int argc, char **argv)
 {
-	if (argc < 3 || !*argv[2]) {
+	if (argc < 3 || !*argv[2] || !strcmp(argv[2], "hone")) {
 		help_print(NULL);
 		list_tools();
 		return EX_GOOD;
