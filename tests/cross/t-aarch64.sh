@@ -72,7 +72,7 @@ HONE_RATES=$PWD/rates emulated 16 bin/run-dev --probe >out 2>err
 [ $? = 69 ] && grep -q 'emulated' err && [ ! -e rates ]
 ok $? "no rates either: 69"
 hone passes "$digits" --set batch=1 --until layout -o layout.g 2>err &&
-	tune-op layout.g --only Gemm --trials 2 --runner "qemu-aarch64 -L /usr/aarch64-linux-gnu $tree/bin/run-dev --serve" -o tuned.g >log 2>err
+	tune-op layout.g --only Gemm --trials 6 --runner "qemu-aarch64 -L /usr/aarch64-linux-gnu $tree/bin/run-dev --serve" -o tuned.g >log 2>err
 prepared $? "tune-op on an emulated device"
 kb dump >records 2>log
 grep -q 'is emulated' err && [ "$(grep -c '^verdict right$' records)" -ge 2 ] && ! grep -q -e '^samples' -e '^verdict [^r]' records
