@@ -2,7 +2,7 @@
 # undefined-behaviour sanitizers, every value in memory of just its size. Sourced after tests/lib.sh. GEARS: gears that the model is built
 # with. BETWEEN=between: hostile runs between those that are compared.
 sanitized="-g -fsanitize=address,undefined -fno-sanitize=float-divide-by-zero,float-cast-overflow,alignment -fno-sanitize-recover=undefined"
-drive_libs="$(for l in onnx op kb graph native common; do printf '%s ' "$top/build/lib$l.a"; done) -lprotobuf-c -lmsgpackc -lxxhash -lz -lm -pthread"
+drive_libs="$(for l in onnx grad op kb graph native common; do printf '%s ' "$top/build/lib$l.a"; done) -lprotobuf-c -lmsgpackc -lxxhash -lz -lm -pthread"
 attack_passes() {
 	case $1 in *.txt) ge-load "$1" ;; *) ge-import -q "$1" ;; esac | ge-shape -q | ge-fold -q | ge-simplify -q --prove | ge-deadedge -q | ge-cse -q |
 		ge-dedup -q | ge-prune -q | ge-integer -q | ge-fuse -q | ge-layout -q
