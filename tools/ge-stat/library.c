@@ -1,4 +1,4 @@
-/* Compiled models: a library has no graph, but says the targets that it has the code for. */
+/* Compiled models: a library has no graph, but says what made it of what, and several targets if it has the code for them. */
 #define _GNU_SOURCE
 #include <string.h>
 #include "common/filename.h"
@@ -19,6 +19,22 @@ static const char *find_targets(const struct mapped *m)
 	return start && memchr(start, 0, (size_t)((const char *)m->p + m->n - start)) ? start : NULL;
 }
 
+/* "hone VERSION, graph DIGEST, weights DIGEST", as a library's function of its version has it; NULL: none. */
+static const char *find_made(const struct mapped *m)
+{
+	static const char mark[] = ", graph ";
+	const char *start = (const char *)m->p, *end = start + m->n, *from = start;
+
+	for (const char *at; (at = memmem(from, (size_t)(end - from), mark, strlen(mark))); from = at + 1) {
+		const char *text = at;
+		while (text > start && text[-1])
+			text--;
+		if (!strncmp(text, "hone ", 5) && memchr(at, 0, (size_t)(end - at)) && strstr(at, ", weights "))
+			return text;
+	}
+	return NULL;
+}
+
 bool print_library(const char *path, bool json)
 {
 	struct mapped m;
@@ -30,17 +46,27 @@ bool print_library(const char *path, bool json)
 		mapped_close(&m);
 		return false;
 	}
-	const char *targets = find_targets(&m);
-	if (!targets)
-		die(EX_BADDATA, "%s: a library, but not one for several targets: no graph is in it, nor the names of targets", path);
+	const char *targets = find_targets(&m), *made = find_made(&m);
+	if (!targets && !made)
+		die(EX_BADDATA, "%s: a library, but none that hone made", path);
 	if (json) {
 		printf("{\"file\": ");
 		json_str(stdout, path);
-		printf(", \"targets\": ");
-		json_str(stdout, targets);
+		if (made) {
+			printf(", \"made\": ");
+			json_str(stdout, made);
+		}
+		if (targets) {
+			printf(", \"targets\": ");
+			json_str(stdout, targets);
+		}
 		printf("}\n");
 	} else {
-		printf("%s: a library for several targets\n%-12s %s\n", shown(path), "targets", shown(targets));
+		printf("%s: a library%s\n", shown(path), targets ? " for several targets" : "");
+		if (made)
+			printf("%-12s %s\n", "made by", shown(made));
+		if (targets)
+			printf("%-12s %s\n", "targets", shown(targets));
 	}
 	mapped_close(&m);
 	return true;
