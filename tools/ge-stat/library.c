@@ -22,14 +22,15 @@ static const char *find_targets(const struct mapped *m)
 /* "hone VERSION, graph DIGEST, weights DIGEST", as a library's function of its version has it; NULL: none. */
 static const char *find_made(const struct mapped *m)
 {
-	static const char mark[] = ", graph ";
+	static const char mark[] = ", graph ", behind[] = ", weights ";
+	enum { LONGEST = 512 }; /* on each side of the mark */
 	const char *start = (const char *)m->p, *end = start + m->n, *from = start;
 
 	for (const char *at; (at = memmem(from, (size_t)(end - from), mark, strlen(mark))); from = at + 1) {
-		const char *text = at;
-		while (text > start && text[-1])
+		const char *text = at, *stop = memchr(at, 0, end - at < LONGEST ? (size_t)(end - at) : LONGEST);
+		while (text > start && text[-1] && at - text < LONGEST)
 			text--;
-		if (!strncmp(text, "hone ", 5) && memchr(at, 0, (size_t)(end - at)) && strstr(at, ", weights "))
+		if (stop && !strncmp(text, "hone ", 5) && memmem(at, (size_t)(stop - at), behind, strlen(behind)))
 			return text;
 	}
 	return NULL;
