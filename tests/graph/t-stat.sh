@@ -63,6 +63,10 @@ ge-schedule -q --no-kb --target x86-64-v3 laid.g -o scheduled.g
 is "$(ge-stat scheduled.g | sed -n '/^group /,/^all /p' | awk 'NR > 1 && $2 > 0 { n[$1]++; t[NR] = $2; s += $4 } END { print n["p"], n["s"], n["all"], (t[2] >= t[3]), int(s + 0.5) }')" \
 	"1 1 1 1 100" "groups, the longest first: times and shares"
 is "$(ge-stat --json scheduled.g | grep -o '"picoseconds": [1-9][0-9]*, "share": 0[.]' | wc -l) $(ge-stat laid.g | grep -c '^group ')" "2 0" "the same in JSON; none before ge-schedule"
+hone build -q "$top/examples/digits/digits.onnx" --set batch=1 -o lib/m 2>err
+is "$(ge-stat lib/m.so | grep -c "^made by *hone [^ ]*, graph $(ge-stat --digest lib/m.d/*-plan.g), weights [0-9a-f]\{32\}$")" 1 "a library says which hone made it, of which graph and weights"
+{ head -c 64 lib/m.so && echo ', graph , weights'; } >none.so && ge-stat none.so 2>err
+is "$? $(cat err)" "65 ge-stat: none.so: a library, but none that hone made" "one that another program made"
 ge-stat no-such-file 2>err
 is "$? $(wc -l <err)" "66 1" "a missing file"
 done_testing
