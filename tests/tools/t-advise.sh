@@ -29,8 +29,10 @@ graph main {
   a = Relu(x) "a"
   b = Neg(a) "b"
   c = Floor(b) "c"
-  output a = a
-  output b = b
+  p = ReduceMax(a)
+  q = ReduceMax(b)
+  output p = p
+  output q = q
   output c = c
 }
 END
