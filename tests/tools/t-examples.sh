@@ -28,6 +28,7 @@ README.md|hone tune|slow.md has it
 README.md|hone quantize|times for seconds: t-hone-quantize.sh
 README.md|hone bench|slow.md has it
 README.md|hone advise|slow.md has it
+README.md|--target aarch64|wants a compiler for it: t-hone-bundle.sh
 README.md|tune-grad advise|a timeline of torch_plan.py: t-torch.sh
 ge-import.1|llama.gguf|t-gguf.sh builds a language model
 ge-mixed.1|run-dev --probe|run-dev.1 has it
