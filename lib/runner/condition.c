@@ -100,12 +100,10 @@ void inputs_condition(const struct oracle *o, const struct oracle_task *t, void 
 		move(&c, in, turn);
 		o->eval(t, c.near, c.beside, none);
 		int64_t bad = mark(&c, out);
-		if (bad > c.n / 2)
+		if (!bad || bad > c.n / 2)
 			break;
-		if (bad) {
-			replace(&c, in);
-			o->eval(t, in, out, none);
-		}
+		replace(&c, in);
+		o->eval(t, in, out, none);
 	}
 	arena_release(&a);
 }

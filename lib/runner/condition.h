@@ -3,9 +3,9 @@
 #define HONE_RUNNER_CONDITION_H
 #include "runner/oracle.h"
 
-/* Of a task that computes each element of its results from operands' elements at that place, or broadcast: where operands that differ by one
- * rounding have results that differ by CONDITION_MOST roundings or more, as the quotient of two differences has, operands are taken from another
- * place. in: inputs of t, in its order, may change; out: what they give (oracle.eval), then of the changed ones. Other tasks stay as they are. */
+/* Operands at which a result is ill-conditioned become those of another place: where operands a rounding away give a result that is
+ * CONDITION_MOST roundings away. This is done for tasks that compute each element of their results from the operands' elements at that place,
+ * or broadcast; others stay as they are. in: the inputs of t in its order, which may change; out: what they give (oracle.eval), before and after. */
 void inputs_condition(const struct oracle *o, const struct oracle_task *t, void *const *in, void *const *out);
 #define CONDITION_MOST 64.0
 #endif
