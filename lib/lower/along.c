@@ -2,14 +2,15 @@
 #include "lower/along.h"
 #include <math.h>
 
+const char *const along_names[LOOP_RANK_MAX] = {"r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11"};
+
 void along_reduced(struct lower *L, const struct along *r, stage_id s, poly *x)
 {
-	static const char *const names[] = {"r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11"};
 	int k = 0, nred = 0;
 
 	for (int a = 0; a < r->rank; a++) {
 		if (r->reduce[a])
-			x[a] = stage_reduce(L->p, s, names[nred++], L->shape[0][a]);
+			x[a] = stage_reduce(L->p, s, along_names[nred++], L->shape[0][a]);
 		else
 			x[a] = stage_axis(L->p, s, r->keep ? a : k);
 		k += !r->reduce[a];

@@ -10,6 +10,8 @@ struct along {
 	int64_t count; /* elements combined into one */
 	bool keep;     /* result has the reduced axes, of extent 1 */
 };
+/* The names of axes that are summed along. */
+extern const char *const along_names[LOOP_RANK_MAX];
 /* Index of operand 0 in stage s, whose spatial axes are those of the result; adds the reduce axes. */
 void along_reduced(struct lower *L, const struct along *r, stage_id s, poly *x);
 /* Index of the result of r that element at (of operand 0) goes into. */

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "lower/along.h"
 
-/* Of the sample at an index of the labels. */
+/* The sample at an index of the labels. */
 struct sample {
 	ex_id place;   /* its label; one too large where it is below 0, which reading then tells */
 	ex_id ignored; /* 0: no label is */
@@ -52,10 +52,8 @@ static ex_id loss_at(struct lower *L, const poly *at, const struct expsum *e)
 /* The index of the labels in a stage that sums over all of them. */
 static void all_labels(struct lower *L, stage_id s, poly *at)
 {
-	static const char *const names[] = {"r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11"};
-
 	for (int k = 0; k < low_rank(L, 1); k++)
-		at[k] = stage_reduce(L->p, s, names[k], L->shape[1][k]);
+		at[k] = stage_reduce(L->p, s, along_names[k], L->shape[1][k]);
 }
 
 static const char *loss(struct lower *L, bool softmax)
