@@ -10,9 +10,9 @@ void page_put(FILE *f, const char *text);
 /* A cell of a row; class "": none. */
 void page_cell(FILE *f, const char *class, const char *text);
 void page_end(FILE *f);
-/* Of the page of a tuning: the whole model before and after, its digest and the command. */
+/* The whole model before and after, its digest and the command: a part of the page of a tuning. */
 #define PAGE_WHOLE "whole"
-/* What lies between begin and end is a part that page_refill finds by its name. */
+/* A part of a page, between begin and end, is found by page_refill by its name. */
 void page_part_begin(FILE *f, const char *name);
 void page_part_end(FILE *f, const char *name);
 /* The page in the file, with html in place of the first part of that name; whole or as it was. No such part: die(65). */

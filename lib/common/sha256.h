@@ -3,8 +3,8 @@
 #define HONE_SHA256_H
 #include <stddef.h>
 
-/* Of n bytes, as 64 hex digits and a NUL. */
+/* The digest of n bytes, as 64 hex digits and a NUL. */
 void sha256_hex(const void *p, size_t n, char out[65]);
-/* Of the file's bytes. Missing: die(66); it cannot be read: die(74). */
+/* The digest of a file's bytes. Missing: die(66); it cannot be read: die(74). */
 void sha256_file(const char *path, char out[65]);
 #endif

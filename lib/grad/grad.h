@@ -6,7 +6,7 @@
 struct grad {
 	struct module *m;
 	graph_id graph; /* new nodes go to its end */
-	/* What is known of a value's type. NULL: nodes that are made here are inferred when somebody asks. */
+	/* The type of a value, as far as it is known. NULL: nodes that are made here are inferred when somebody asks. */
 	const struct type *(*type)(void *arg, val_id v);
 	void *arg;
 	size_t nvalues;  /* of the module before anything was made; the arrays are by value */
@@ -26,7 +26,7 @@ bool grad_is_setting(enum opcode op, uint32_t i);
 /* Adds the derivatives of the node's results, which are in d->sum, to those of its active operands. False: it has none. */
 bool grad_back(struct grad *d, node_id n);
 
-/* What is known of v's type. */
+/* The type of v, as far as it is known. */
 const struct type *grad_type(struct grad *d, val_id v);
 /* A node of that operator, with one result. Operands that are 0 at the end are left out. */
 val_id grad_make(struct grad *d, enum opcode op, int nin, const val_id *in);
